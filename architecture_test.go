@@ -21,7 +21,7 @@ const module = "github.com/reins-agent/reins/"
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
 	{"internal/apitext", "internal/atomicfile", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
-	{"llm", "webhook"},
+	{"llm", "webhook", "internal/atfile"},
 	{"llm/wire"},
 	{"llm/chat/texttools", "internal/prefix"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat", "llm/bedrock"},
@@ -170,7 +170,7 @@ func TestArchitecture_NothingMakesTheLinkerKeepAllMethods(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/mutants", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
+	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/prompt/userdocs.go", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/mutants", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

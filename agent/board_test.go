@@ -168,7 +168,7 @@ func TestTasks_ToolsSayWhatTheyDid(t *testing.T) {
 	script := play(map[string][]llmtest.Turn{"main": {
 		turn(use("task_create", "subject", "Read", "description", "all of it", "metadata", map[string]string{"area": "docs"}), use("task_create", "subject", "Write", "blocked_by", []string{"task_1"})),
 		turn(use("task_list"), use("task_get", "task_id", "task_1")),
-		turn(use("task_update", "task_id", "task_2", "status", "in_progress"), use("task_update", "claim", true)),
+		turn(use("task_update", "task_id", "task_2", "status", "inProgress"), use("task_update", "claim", true), use("task_list", "status", "inProgress")),
 		turn(use("task_update", "claim", true), use("task_update", "task_id", "task_1", "status", "completed", "output", "42 pages")),
 		turn(use("task_output", "task_id", "task_1"), use("task_stop", "task_id", "task_2"), use("task_update", "task_id", "task_2", "status", "pending")),
 		turn(use("task_list", "status", "pending"), use("task_list", "owner", "main"), use("task_get", "task_id", "task_7"), use("task_update", "status", "failed")),
@@ -179,7 +179,7 @@ func TestTasks_ToolsSayWhatTheyDid(t *testing.T) {
 	want := []string{
 		"Created task_1.", "Created task_2.",
 		"task_1 [pending] Read\ntask_2 [pending] Write (blocked by task_1)\n", "task_1 [pending] Read\narea: docs\n\nall of it\n",
-		"Nothing was changed: task_2 is blocked by task_1 (pending).", "task_1 [in_progress, main] Read\narea: docs\n\nall of it\n",
+		"Nothing was changed: task_2 is blocked by task_1 (pending).", "task_1 [in_progress, main] Read\narea: docs\n\nall of it\n", "task_1 [in_progress, main] Read\n",
 		"There is no task to claim: none is pending, or all of them are blocked or assigned.", "task_1 [completed, main] Read\narea: docs\n\nall of it\n\nOutput:\n42 pages\n",
 		"42 pages", "task_2 [cancelled] Write (blocked by task_1)\n", "Nothing was changed: task_2 is cancelled, which is final.",
 		"There are no such tasks.\n", "task_1 [completed, main] Read\n", `Nothing was changed: unknown task "task_7".`, "Nothing was changed: task_id is missing.",

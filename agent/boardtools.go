@@ -11,6 +11,7 @@ import (
 
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -121,12 +122,19 @@ func taskText(d event.Task) string {
 	return text
 }
 
-func (s *Session) runTaskCreate(_ context.Context, _ *tool.Call, in taskCreateIn) (tool.Result, error) {
+func (s *Session) runTaskCreate(ctx context.Context, _ *tool.Call, in taskCreateIn) (tool.Result, error) {
 	d, err := share(s, func(t *step.Tree) (event.Task, error) {
 		return t.NewTask(event.Task{Subject: in.Subject, Description: in.Description, BlockedBy: in.BlockedBy, Metadata: in.Metadata})
 	})
 	if err != nil {
 		return refuse(err)
+	}
+	if out := s.fire(ctx, taskInput(hook.TaskCreated, d)); out.Refuses() {
+		_, err := share(s, func(t *step.Tree) (event.Task, error) {
+			return t.ChangeTask(s.path, d.ID, step.TaskChange{Status: event.TaskCancelled})
+		})
+		why := cmp.Or(out.Reason, out.StopReason, "no reason given")
+		return tool.Failure(tool.PermissionDenied, "%s was cancelled by a hook: %s", d.ID, why), err
 	}
 	res := tool.Success("Created %s.", d.ID)
 	res.Fields = map[string]any{"task_id": d.ID, "status": string(d.Status)}
@@ -148,6 +156,9 @@ func (s *Session) task(id string) (event.Task, error) {
 }
 
 func (s *Session) runTaskList(_ context.Context, _ *tool.Call, in taskListIn) (tool.Result, error) {
+	if in.Status == inProgress {
+		in.Status = string(event.TaskInProgress)
+	}
 	var out strings.Builder
 	for _, d := range s.Tasks() {
 		if (in.Status == "" || in.Status == string(d.Status)) && (in.Owner == "" || in.Owner == d.Owner) {
@@ -157,9 +168,32 @@ func (s *Session) runTaskList(_ context.Context, _ *tool.Call, in taskListIn) (t
 	return tool.Result{Output: tool.Text(cmp.Or(out.String(), "There are no such tasks.\n"))}, nil
 }
 
-func (s *Session) runTaskUpdate(_ context.Context, _ *tool.Call, in taskUpdateIn) (tool.Result, error) {
-	if in.Claim {
+// inProgress is another spelling of event.TaskInProgress.
+const inProgress = "inProgress"
+
+// taskInput describes a task to hooks.
+func taskInput(e hook.Event, d event.Task) hook.Input {
+	return hook.Input{Event: e, Task: d.ID, Subject: d.Subject, Description: d.Description}
+}
+
+// completes runs the hooks of TaskCompleted before a task is completed, and returns an error if they refuse it.
+func (s *Session) completes(ctx context.Context, in taskUpdateIn) error {
+	d, err := s.task(in.ID)
+	if err != nil || in.Status != string(event.TaskCompleted) || d.Status == event.TaskCompleted {
+		return nil // or the change fails
+	}
+	if out := s.fire(ctx, taskInput(hook.TaskCompleted, d)); out.Refuses() {
+		return fmt.Errorf("a hook keeps %s from being completed: %s", d.ID, cmp.Or(out.Reason, out.StopReason, "no reason given"))
+	}
+	return nil
+}
+
+func (s *Session) runTaskUpdate(ctx context.Context, _ *tool.Call, in taskUpdateIn) (tool.Result, error) {
+	if in.Claim || in.Status == inProgress {
 		in.Status = string(event.TaskInProgress)
+	}
+	if err := s.completes(ctx, in); err != nil {
+		return refuse(err)
 	}
 	d, err := share(s, func(t *step.Tree) (event.Task, error) {
 		if in.ID != "" {

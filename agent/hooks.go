@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env"
@@ -45,6 +46,9 @@ func (s *Session) fire(ctx context.Context, in hook.Input) hook.Output {
 	}
 	return r.Output
 }
+
+// Fire runs the hooks of an event that the host makes happen, such as WorktreeCreate, and records their runs.
+func (s *Session) Fire(ctx context.Context, in hook.Input) hook.Output { return s.fire(ctx, in) }
 
 // hookEnv returns the environment of the root: that of a subagent may be confined.
 func (s *Session) hookEnv() env.Environment {
@@ -108,11 +112,28 @@ func (s *Session) stopHooks(ctx context.Context, a step.RunHooks) {
 
 // endHooks runs the hooks after the work on an input.
 func (s *Session) endHooks(ctx context.Context, out Outcome, err error) {
+	defer s.idleHooks(ctx)
 	switch {
 	case out.Status == StatusFailed && err != nil:
 		s.fire(ctx, hook.Input{Event: hook.StopFailure, Error: err.Error(), Answer: out.Text})
 	case out.Status == StatusAwaitingInput:
 		s.fire(ctx, hook.Input{Event: hook.Notification, Kind: "idle_prompt", Message: cmp.Or(out.Question, "Reins is waiting for your input")})
+	}
+}
+
+// idleHooks runs the hooks of TeammateIdle for each team that a subagent is a member of.
+func (s *Session) idleHooks(ctx context.Context) {
+	if s.depth == 0 || !s.config.Hooks.Has(hook.TeammateIdle) {
+		return
+	}
+	s.tree.mu.Lock()
+	name, teams := s.tree.fold.Name(s.path), slices.Clone(s.tree.fold.Teams())
+	s.tree.mu.Unlock()
+	for _, team := range teams {
+		member := func(m event.Member) bool { return m.Name == name }
+		if team.Status == event.TeamActive && slices.ContainsFunc(team.Members, member) {
+			s.fire(ctx, hook.Input{Event: hook.TeammateIdle, Teammate: name, Team: team.Name})
+		}
 	}
 }
 

@@ -108,10 +108,21 @@ func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 		s.applyChanges()
 		return nil
 	})
-	if err == nil {
-		s.fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "session"})
+	if err != nil {
+		return err
 	}
-	return err
+	s.fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "session"})
+	if before, now := envDir(c), envDir(next.config); before != now {
+		s.fire(ctx, hook.Input{Event: hook.CwdChanged, OldDir: before, NewDir: now})
+	}
+	return nil
+}
+
+func envDir(c Config) string {
+	if c.Env == nil {
+		return ""
+	}
+	return c.Env.Info().Dir
 }
 
 // change applies ch to a configuration and returns the result with its kit.

@@ -143,6 +143,12 @@ func (s *Session) childConfig(ctx context.Context, start *event.SubagentStart, k
 	s.tree.mu.Lock()
 	c, tools := s.now, s.kit.tools
 	s.tree.mu.Unlock()
+	if start.Mode != "" {
+		kind, err = s.inMode(kind, start.Mode)
+		if err != nil {
+			return c, err
+		}
+	}
 	c.Tools, c.kind = toolsFor(tools, kind), start.Type
 	if kind.Mode != "" {
 		c.strict = kind.Mode.Stricter(c.strict)
@@ -179,6 +185,20 @@ func (s *Session) childConfig(ctx context.Context, start *event.SubagentStart, k
 	}
 	c.Env = env.Scoped(c.Env, start.Dir)
 	return c, nil
+}
+
+// inMode returns the type of a subagent that is spawned with a permission mode. In plan mode it has read-only tools
+// only, so that no approval lets it change anything.
+func (s *Session) inMode(kind AgentType, name string) (AgentType, error) {
+	mode, err := policy.ParseMode(name)
+	if err != nil {
+		return kind, err
+	}
+	if own := cmp.Or(s.Mode(), policy.ModeDefault); mode.Stricter(own) != mode {
+		return kind, fmt.Errorf("mode %s is less strict than that of this session, %s: leave it out", mode, own)
+	}
+	kind.Mode, kind.ReadOnly = mode.Stricter(kind.Mode), kind.ReadOnly || mode == policy.ModePlan
+	return kind, nil
 }
 
 // become changes the model of a subagent and the tools and prompt that go with it. If tools are restricted by

@@ -28,7 +28,7 @@ const (
 )
 
 // spawn creates a subagent and starts its work on a task.
-func (s *Session) spawn(ctx context.Context, start event.SubagentStart, isolate bool) (*Session, error) {
+func (s *Session) spawn(ctx context.Context, start event.SubagentStart, team string, isolate bool) (*Session, error) {
 	kind, err := s.agentType(start.Type)
 	if err != nil {
 		return nil, err
@@ -47,6 +47,14 @@ func (s *Session) spawn(ctx context.Context, start event.SubagentStart, isolate 
 		return nil, err
 	}
 	start.ID, start.Model = s.nextPath(), config.Model
+	if team != "" {
+		d, err := s.tree.fold.Join(s.path, team, cmp.Or(start.Name, start.ID))
+		if err != nil {
+			s.tree.mu.Unlock()
+			return nil, err
+		}
+		s.note(d)
+	}
 	s.note(start)
 	s.tree.mu.Unlock()
 	child, err := newSession(config, start.ID, s, s.log, s.tree)

@@ -32,6 +32,10 @@ type spawnIn struct {
 	MaxTurns   int    `json:"max_turns,omitempty" jsonschema:"maximum model calls (default 50)"`
 	AgentType  string `json:"agent_type,omitempty" jsonschema:"agent type"`
 	Isolation  string `json:"isolation,omitempty" jsonschema:"worktree: work in a copy of the repository"`
+	Mode       string `json:"mode,omitempty" jsonschema:"plan: read-only"`
+	Team       string `json:"team_name,omitempty"`
+	Background *bool  `json:"run_in_background,omitempty" jsonschema:"false: wait for its result"`
+	Resume     string `json:"resume,omitempty" jsonschema:"id of an agent to continue"`
 }
 
 type agentIn struct {
@@ -61,7 +65,7 @@ var resultLimit = tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.HeadTail}
 
 func (s *Session) subagentTools(types map[string]AgentType) []tool.Tool {
 	return []tool.Tool{
-		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgent, Description: spawnDescription(types)}, spawnAccess, s.runSpawn),
+		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgent, Limit: resultLimit, Description: spawnDescription(types)}, spawnAccess, s.runSpawn),
 		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgent, Description: "Send a message to a subagent: between two steps if it is working, otherwise as a new task."}, tool.Nothing[sendIn], s.runSend),
 		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, tool.Nothing[waitIn], s.runWait),
 		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgent, Description: "Terminate a subagent."}, tool.Nothing[agentIn], s.runClose),
@@ -86,14 +90,40 @@ func (s *Session) runSpawn(ctx context.Context, c *tool.Call, in spawnIn) (tool.
 	if in.Isolation != "" && in.Isolation != "worktree" {
 		return tool.Failure(tool.ValidationError, "No agent was spawned: unknown isolation %q: use worktree, or leave it out.", in.Isolation), nil
 	}
-	start := event.SubagentStart{Name: in.Name, Call: c.ID, Type: in.AgentType, Task: in.Task, Model: in.Model, Dir: in.WorkingDir, MaxTurns: in.MaxTurns}
-	a, err := s.spawn(ctx, start, in.Isolation != "")
+	a, err := s.spawnOrResume(ctx, c, in)
 	if err != nil {
 		return tool.Failure(tool.ValidationError, "No agent was spawned: %v.", err), nil
+	}
+	if in.Background != nil && !*in.Background {
+		if a.wait(ctx) != nil {
+			return tool.Result{}, ctx.Err()
+		}
+		return a.result(), nil
 	}
 	res := tool.Success("Agent %s is running. Use wait with agent_id %q for its result.", a.name(), a.name())
 	res.Fields = map[string]any{"agent_id": a.path, "status": string(running)}
 	return res, nil
+}
+
+func (s *Session) spawnOrResume(ctx context.Context, c *tool.Call, in spawnIn) (*Session, error) {
+	start := event.SubagentStart{
+		Name: in.Name, Call: c.ID, Type: in.AgentType, Task: in.Task, Model: in.Model,
+		Dir: in.WorkingDir, MaxTurns: in.MaxTurns, Mode: in.Mode,
+	}
+	if in.Resume == "" {
+		return s.spawn(ctx, start, in.Team, in.Isolation != "")
+	}
+	a, err := s.child(in.Resume)
+	switch {
+	case err != nil:
+		return nil, err
+	case in.AgentType != "" && in.AgentType != a.spawned.Type:
+		return nil, fmt.Errorf("agent %s has the type %q: leave agent_type out to resume it", in.Resume, a.spawned.Type)
+	case in.Mode != "" && in.Mode != a.spawned.Mode,
+		cmp.Or(in.Name, in.WorkingDir, in.Model, in.Isolation, in.Team) != "" || in.MaxTurns != 0:
+		return nil, fmt.Errorf("agent %s keeps its settings: pass only resume and task", in.Resume)
+	}
+	return a, a.send(ctx, c.ID, in.Task)
 }
 
 func (s *Session) runSend(ctx context.Context, c *tool.Call, in sendIn) (tool.Result, error) {

@@ -4,22 +4,26 @@ import (
 	"context"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/tool"
 	"github.com/reins-agent/reins/tool/callhook"
 )
 
 // callHooks returns the hooks of tool calls.
 func (s *Session) callHooks(tools *tool.Registry) callhook.Calls {
-	return callhook.Calls{Set: s.config.Hooks, Tools: tools, Fire: s.fire}
+	return callhook.Calls{Set: s.config.Hooks, Tools: tools, Fire: s.fire, Restrictions: s.restrictions}
 }
 
 // toolHooks adapts the hooks of tool calls to the pipeline.
 func (s *Session) toolHooks(tools *tool.Registry) []tool.Hook {
-	h := s.callHooks(tools)
-	if h.Hooks() == nil {
-		return nil
-	}
-	return []tool.Hook{toolHooks{h, s}}
+	return []tool.Hook{toolHooks{s.callHooks(tools), s}}
+}
+
+// restrictions returns what hooks have restricted for all agents of the session.
+func (s *Session) restrictions() []hook.Restriction {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.tree.fold.Restrictions()
 }
 
 type toolHooks struct {
@@ -32,7 +36,8 @@ type toolHooks struct {
 func (h toolHooks) BeforeTool(ctx context.Context, c tool.Call) (tool.HookResult, error) {
 	spec, _ := h.Tools.Spec(c.Name)
 	if q := h.session.judged(c.ID); q != nil && q.Version == spec.Version {
-		return tool.HookResult{Args: q.Arguments, Ask: q.Rule == "hook", Message: q.Reason}, nil
+		c.Args = q.Arguments
+		return h.Restrict(c, tool.HookResult{Args: q.Arguments, Ask: q.Rule == "hook", Message: q.Reason}), nil
 	}
 	return h.Calls.BeforeTool(ctx, c)
 }

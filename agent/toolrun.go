@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/compact"
@@ -162,14 +163,18 @@ const wholeOutput = 4 << 20
 
 // condense shortens what the model sees of a result if it is too long.
 func (k *kit) condense(out tool.Outcome) string {
-	if k.results <= 0 || len(out.Model) <= k.results {
-		return out.Model
-	}
 	text := out.Model
+	if k.results <= 0 || len(text) <= k.results || utf8.RuneCountInString(text) <= k.results {
+		return text
+	}
+	if spec, _ := k.tools.Spec(out.Tool); spec.Limit.Chars > k.results {
+		return text // the tool is meant to return more, such as a whole skill
+	}
 	if o := out.Result.Output; out.Result.Error == nil && o != nil && o.Len() <= wholeOutput {
 		text = tool.String(o)
 	}
-	return compact.Condense(text, k.results)
+	width := len(text) / utf8.RuneCountInString(text) // bytes of a character
+	return compact.Condense(text, k.results*width)
 }
 
 // together returns how many leading calls may run in parallel, at least one.

@@ -271,7 +271,9 @@ func TestRotate_LinesNameWhatWasRemoved(t *testing.T) {
 	}
 	must(t, os.Remove(headName(path)))
 	r := verify(t, path, "")
-	wantOK(t, r, int(r.Last-r.First+1))
+	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "the head of the log was deleted") {
+		t.Errorf("got problems %q, want only the deleted head", r.Problems)
+	}
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "removed by rotation") {
 		t.Errorf("got notes %q", r.Notes)
 	}
@@ -383,5 +385,20 @@ func BenchmarkAppend(b *testing.B) {
 		if _, err := l.Append(entry("call")); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestVerify_NoticesADeletedHead(t *testing.T) {
+	l, path := open(t, Config{})
+	add(t, l, "one", "two")
+	b, err := os.ReadFile(path)
+	must(t, err)
+	first, _, _ := bytes.Cut(b, []byte("\n"))
+	must(t, os.WriteFile(path, append(first, '\n'), 0o600))
+	must(t, os.Remove(path+".head"))
+	r, err := Verify(path, "")
+	must(t, err)
+	if r.OK() || !strings.Contains(r.Problems[0], "the head of the log was deleted") {
+		t.Errorf("problems %q, want the deleted head", r.Problems)
 	}
 }

@@ -177,6 +177,8 @@ func Verify(path, expect string) (Report, error) {
 		v.saved = readHead(f)
 		v.dropped = v.saved.Dropped
 		f.Close()
+	} else {
+		v.headless = errors.Is(err, fs.ErrNotExist)
 	}
 	for p, err := range read(path, 0) {
 		if err != nil {
@@ -195,6 +197,7 @@ type verifier struct {
 	expected bool   // expect was found
 	bad      *place // an invalid line that the next one may explain
 	dropped  int64  // the last line that a rotation removed
+	headless bool   // the head is missing
 }
 
 func (v *verifier) problem(format string, args ...any) {
@@ -270,6 +273,9 @@ func (v *verifier) finish() {
 		v.problem("the beginning of the log is missing: %s missing", lines(v.dropped+1, v.First-1))
 	case v.First > 1:
 		v.Notes = append(v.Notes, lines(1, v.First-1)+" in files that were removed by rotation")
+	}
+	if v.headless && v.Lines > 0 {
+		v.problem("the head of the log was deleted, so that lines may be missing at its end")
 	}
 	if v.saved.Seq > v.Last {
 		v.problem("the end of the log is missing: %s missing", lines(v.Last+1, v.saved.Seq))

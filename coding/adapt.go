@@ -128,7 +128,7 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 		c.Git = b.git
 	}
 	if c.Docs == nil {
-		docs := prompt.FindDocs(ctx, e, p.DocFiles)
+		docs := b.finder(ctx, p).Find(ctx, e)
 		b.warnOnce(docs.Warnings())
 		c.Docs = &docs
 	}

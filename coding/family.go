@@ -86,17 +86,16 @@ func (f Family) timeout(t Toolset) time.Duration {
 	return 2 * time.Minute
 }
 
-// docFiles returns the names of the family's project documents.
+// docFiles returns the names of documents with instructions, best first: AGENTS.md, the document of the vendor's own
+// agent, and those of other agents.
 func (f Family) docFiles() []string {
 	switch f {
 	case OpenAIFamily:
-		return []string{"AGENTS.md", ".codex/instructions.md"}
-	case AnthropicFamily:
-		return []string{"AGENTS.md", "CLAUDE.md"}
+		return []string{"AGENTS.md", ".codex/instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"}
 	case GeminiFamily:
-		return []string{"AGENTS.md", "GEMINI.md"}
+		return []string{"AGENTS.md", "GEMINI.md", "CLAUDE.md", ".claude/CLAUDE.md"}
 	}
-	return []string{"AGENTS.md"}
+	return []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"}
 }
 
 // window returns the context window assumed for an unlisted model.

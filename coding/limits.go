@@ -3,6 +3,8 @@ package coding
 import (
 	"context"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,15 +16,20 @@ import (
 // denials are parts of the messages of programs when the sandbox denies them something.
 var denials = []string{
 	"read-only file system", "permission denied", "operation not permitted", "device or resource busy", "eperm", "eacces", "erofs",
-	"network is unreachable", "could not resolve host", "temporary failure in name resolution", "name or service not known",
-	"getaddrinfo", "enetunreach", "eai_again", "no such host", "connection refused",
+	"connection refused",
+}
+
+// offline are parts of the messages of programs that have no network.
+var offline = []string{
+	"network is unreachable", "could not resolve", "temporary failure in name resolution", "name or service not known",
+	"getaddrinfo", "enetunreach", "eai_again", "no such host",
 }
 
 // explainTail is how much of the end of an output is searched for denials, in characters.
 const explainTail = 16 << 10
 
 // ExplainLimits is middleware that adds a note to the result of a failed command if the sandbox or a withheld
-// environment variable may be the reason.
+// environment variable may be the reason. The field "denied" tells the user about a hidden file or the missing network.
 func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	res, err := next(ctx)
 	i := slices.IndexFunc(c.Accesses, func(a policy.Access) bool { return a.Kind == policy.Exec })
@@ -38,13 +45,45 @@ func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) 
 		return res, nil
 	}
 	text := strings.ToLower(tail(res.Output))
-	if limits.Sandbox != "" && !c.Accesses[i].Outside && slices.ContainsFunc(denials, func(s string) bool { return strings.Contains(text, s) }) {
-		res.Notes = append(res.Notes, sandboxNote(*limits, c.Name))
+	if limits.Sandbox != "" && !c.Accesses[i].Outside {
+		why := denied(*limits, text)
+		if why != "" {
+			res.Fields = maps.Clone(res.Fields)
+			if res.Fields == nil {
+				res.Fields = map[string]any{}
+			}
+			res.Fields["denied"] = why
+		}
+		if why != "" || containsAny(text, denials) || containsAny(text, offline) {
+			res.Notes = append(res.Notes, sandboxNote(*limits, c.Name))
+		}
 	}
 	if names := missed(limits.Withheld, c.Accesses[i].Target, tail(res.Output)); len(names) > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("Commands do not get %s from the environment. The user can change that with environment.pass in the configuration of reins.", strings.Join(names, ", ")))
 	}
 	return res, nil
+}
+
+// denied returns a sentence for the user about what the sandbox probably denied to a command, and what permits it. The
+// output is in lower case.
+func denied(l env.Limits, output string) string {
+	for _, path := range l.Masked {
+		name := path
+		if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(path, home+"/") {
+			name = "~" + strings.TrimPrefix(path, home)
+		}
+		if strings.Contains(output, strings.ToLower(path)) {
+			return fmt.Sprintf("a command failed because the sandbox hides %s; to let commands read it: reins config set --personal --add sandbox.readable %s", name, name)
+		}
+	}
+	if !l.Network && l.Sandbox != tool.ReadSandbox && containsAny(output, offline) {
+		return "a command failed because the sandbox has no network; to permit it, use --network, or run: reins config set --personal sandbox.network true"
+	}
+	return ""
+}
+
+func containsAny(text string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(text, s) })
 }
 
 // failedCommand reports whether a command ended with an error.

@@ -122,6 +122,10 @@ type Extension struct {
 // compactAt is the default share of the context window at which a conversation is compacted.
 const compactAt = 0.8
 
+// maxResult is the default length of a tool result, in characters, above which it is condensed. That happens once, before
+// the model sees the result, so that requests stay append-only with every model.
+const maxResult = 50_000
+
 // Open assembles a coding session. Closing the session closes everything that Open created.
 func Open(ctx context.Context, c Config) (*agent.Session, error) {
 	b := &builder{config: c, session: c.Session, active: &activeSkills{}}
@@ -134,6 +138,7 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 		return nil, err
 	}
 	b.active.follow(s)
+	b.nested.session.Store(s)
 	if err := cmp.Or(b.trees.follow(ctx, s, b.meta), c.Schedule.load(ctx, s)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -154,6 +159,7 @@ type builder struct {
 	trees   *worktrees    // nil if the session cannot have worktrees
 	search  tool.Tool     // codebase_search, whose index all profiles share
 	notes   *memory.Store // nil if there is no memory
+	nested  nestedDocs
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -192,7 +198,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	if s.Hooks != nil {
 		s.Hooks = s.Hooks.Translating(HookCalls(s.Env.Info().Paths()))
 	}
-	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen, ExplainLimits)
+	s.Middleware = append(s.Middleware[:len(s.Middleware):len(s.Middleware)], recordDiffs, b.recordSeen, ExplainLimits, b.nested.follow)
 	s.Owned = append(s.Owned[:len(s.Owned):len(s.Owned)], b.made...)
 	if c.Resume == "" {
 		return agent.New(*s)
@@ -317,6 +323,7 @@ func (b *builder) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.nestDocs(ctx, u.profile)
 	s.Tools, s.System, s.Options, s.Vision = u.Tools, u.System, u.Options, u.Vision
 	s.ContextWindow, s.Serial, s.Unary = u.ContextWindow, u.Serial, u.Unary
 	if s.Adapt == nil {
@@ -369,6 +376,9 @@ func (b *builder) keep(ctx context.Context) error {
 	s := &b.session
 	if s.Compaction.At == 0 && !b.config.NoCompaction {
 		s.Compaction.At = compactAt
+	}
+	if s.Compaction.Results == 0 && !b.config.NoCompaction {
+		s.Compaction.Results = maxResult
 	}
 	if s.Store == nil {
 		return nil

@@ -294,7 +294,7 @@ func TestOpen_GivesTheToolsOfTheVendorsAgent(t *testing.T) {
 		{"openai", "gpt-5.2", "vendor", "", `unknown toolset "vendor": use standard or native`},
 	} {
 		g := newOpenRig(t)
-		s, err := Open(t.Context(), Config{Provider: c.provider, Model: c.model, Toolset: c.toolset, Dir: g.dir, NoSave: true, Session: agent.Config{Client: g.model}})
+		s, err := Open(t.Context(), Config{Provider: c.provider, Model: c.model, Toolset: c.toolset, Dir: g.dir, State: g.state, Session: agent.Config{Client: g.model}})
 		if c.says != "" {
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s %s: %v, want %q", c.model, c.toolset, err, c.says)
@@ -318,7 +318,7 @@ func TestOpen_RefusesAnEffortThatTheModelDoesNotTake(t *testing.T) {
 		{"chat", "unheard-of", "ludicrous", ""},
 	} {
 		g := newOpenRig(t)
-		s, err := Open(t.Context(), Config{Provider: c.provider, Model: c.model, Effort: c.effort, Dir: g.dir, NoSave: true, Session: agent.Config{Client: g.model}})
+		s, err := Open(t.Context(), Config{Provider: c.provider, Model: c.model, Effort: c.effort, Dir: g.dir, State: g.state, Session: agent.Config{Client: g.model}})
 		if err == nil {
 			_ = s.Close()
 		}
@@ -344,7 +344,7 @@ func TestOpen_RefusesRequestSettingsThatTheModelDoesNotTake(t *testing.T) {
 		if c.fallback != "" {
 			session.Fallback = []agent.Model{{Name: c.fallback}}
 		}
-		s, err := Open(t.Context(), Config{Provider: c.provider, Model: c.model, Dir: g.dir, NoSave: true, Session: session})
+		s, err := Open(t.Context(), Config{Provider: c.provider, Model: c.model, Dir: g.dir, State: g.state, Session: session})
 		if err == nil {
 			_ = s.Close()
 		}
@@ -356,7 +356,7 @@ func TestOpen_RefusesRequestSettingsThatTheModelDoesNotTake(t *testing.T) {
 
 func TestOpen_UnknownToolIsNamed(t *testing.T) {
 	g := newOpenRig(t)
-	_, err := Open(t.Context(), Config{Provider: "chat", Model: "m", Dir: g.dir, NoSave: true, Session: agent.Config{Client: g.model, Deny: []string{"bogus"}}})
+	_, err := Open(t.Context(), Config{Provider: "chat", Model: "m", Dir: g.dir, State: g.state, Session: agent.Config{Client: g.model, Deny: []string{"bogus"}}})
 	if err == nil || !strings.Contains(err.Error(), `unknown tool "bogus": use read_file, `) || strings.Contains(err.Error(), "Deny") {
 		t.Errorf("the error is %v", err)
 	}
@@ -391,7 +391,7 @@ func TestOpen_CloseClosesWhatItMadeAndNothingElse(t *testing.T) {
 		env  env.Environment
 		open bool
 	}{{"its own", nil, false}, {"the caller's", given, true}} {
-		b := &builder{config: Config{Dir: g.dir, NoSave: true}, session: agent.Config{Client: g.model, Provider: "chat", Model: "m", Env: c.env}}
+		b := &builder{config: Config{Dir: g.dir, State: g.state}, session: agent.Config{Client: g.model, Provider: "chat", Model: "m", Env: c.env}}
 		s, err := b.open(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -410,12 +410,14 @@ func TestOpen_CloseClosesWhatItMadeAndNothingElse(t *testing.T) {
 
 func TestOpen_FailureClosesWhatItMade(t *testing.T) {
 	g := newOpenRig(t)
-	b := &builder{config: Config{Dir: g.dir, NoSave: true, Family: "morse"}, session: agent.Config{Client: g.model, Model: "m"}}
-	if _, err := b.open(t.Context()); err == nil || len(b.made) != 1 {
+	b := &builder{config: Config{Dir: g.dir, State: g.state, Family: "morse"}, session: agent.Config{Client: g.model, Model: "m"}}
+	if _, err := b.open(t.Context()); err == nil || len(b.made) != 2 {
 		t.Fatalf("the error is %v, and %d things were made", err, len(b.made))
 	}
-	_ = b.made[0].Close()
-	if _, err := Open(t.Context(), Config{Dir: g.dir, NoSave: true, Family: "morse", Session: agent.Config{Client: g.model, Model: "m"}}); err == nil {
+	for _, m := range b.made {
+		_ = m.Close()
+	}
+	if _, err := Open(t.Context(), Config{Dir: g.dir, State: g.state, Family: "morse", Session: agent.Config{Client: g.model, Model: "m"}}); err == nil {
 		t.Error("an unknown family is accepted")
 	}
 }

@@ -177,7 +177,7 @@ func (w *planWorld) open(t reporter, p planProfile, tier Tier, mode policy.Mode,
 		rules.Allow = append(rules.Allow, r)
 	}
 	s, err := Open(context.Background(), Config{
-		Provider: "p", Model: p.model, Dir: w.work, Toolset: p.toolset, Tier: tier, Tools: w.tools, State: w.state, Audit: Audit{Off: true},
+		Provider: "p", Model: p.model, Dir: w.work, Toolset: p.toolset, Tier: tier, Tools: w.tools, State: w.state,
 		LSP:  LSPConfig{Enabled: true},
 		Vars: map[string]string{"HOME": w.home, "TMPDIR": w.home},
 		Session: agent.Config{

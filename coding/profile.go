@@ -241,8 +241,7 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 // addedAliases returns aliases of tools that a session or a host adds.
 var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
-		"prompt": "task", "subagent_type": "agent_type", "description": "", "run_in_background": "",
-		"effort": "", "team_name": "", "mode": "",
+		"prompt": "task", "subagent_type": "agent_type", "description": "", "effort": "",
 	}
 	own := []tool.Alias{
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
@@ -250,6 +249,7 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
 		{Name: "AskUserQuestion", Tool: agent.AskUser},
 		{Name: "request_user_input", Tool: agent.AskUser},
+		{Name: "AskUser", Tool: agent.AskUser},
 		{Name: "EnterPlanMode", Tool: "enter_plan_mode"},
 		{Name: "ExitPlanMode", Tool: "exit_plan_mode"},
 		{Name: "TodoWrite", Tool: "todo_write"},

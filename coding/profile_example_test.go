@@ -23,7 +23,7 @@ func ExampleProfile() {
 	// Output:
 	// GPT OSS 120B is of the family openai
 	// [read_file apply_patch write_file shell]
-	// [AGENTS.md .codex/instructions.md]
+	// [AGENTS.md .codex/instructions.md CLAUDE.md .claude/CLAUDE.md GEMINI.md]
 }
 
 // A native toolset has the tools of the vendor's own agent.

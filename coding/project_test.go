@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -75,9 +76,16 @@ func repository(t *testing.T) project {
 	return p
 }
 
-func (p project) env(below string) env.Environment {
+func (p project) env(below string) env.Environment { return p.open(below, sandbox.Config{}) }
+
+// boxed returns an environment with the default sandbox.
+func (p project) boxed(below string) env.Environment {
+	return p.open(below, sandbox.Config{Mode: sandbox.WorkspaceWrite})
+}
+
+func (p project) open(below string, box sandbox.Config) env.Environment {
 	p.t.Helper()
-	e, err := local.New(local.Config{Dir: filepath.Join(p.dir, below), SpoolDir: p.t.TempDir()})
+	e, err := local.New(local.Config{Dir: filepath.Join(p.dir, below), SpoolDir: p.t.TempDir(), Sandbox: box})
 	if err != nil {
 		p.t.Fatal(err)
 	}

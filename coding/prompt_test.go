@@ -5,7 +5,9 @@ package coding_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,31 +118,39 @@ func TestDoD_9_8_ProjectDocumentationFilesAreDiscoveredAndIncluded(t *testing.T)
 	repo.write("a/AGENTS.md", "Rules of a.")
 	repo.write("a/b/CLAUDE.md", "Claude in b.")
 	repo.write("a/other/AGENTS.md", "Not on the way.")
-	text := prompt(t, model("claude-opus-5"), repo.env("a/b"), coding.PromptConfig{Trusted: true})
-	inOrder(t, text, "# Project instructions",
-		"<project_instructions path=\"AGENTS.md\">\nRoot rules.\n</project_instructions>",
-		"<project_instructions path=\"CLAUDE.md\">\nRoot claude.",
-		"<project_instructions path=\"a/AGENTS.md\">\nRules of a.",
-		"<project_instructions path=\"a/b/CLAUDE.md\">\nClaude in b.")
-	if strings.Contains(text, "Not on the way") {
-		t.Error("a directory beside the way is loaded")
+	t.Setenv("HOME", filepath.Dir(repo.dir)) // the sandbox hides most of the home directory
+	for mode, e := range map[string]env.Environment{"no sandbox": repo.env("a/b"), "sandbox": repo.boxed("a/b")} {
+		t.Run(mode, func(t *testing.T) {
+			text := prompt(t, model("claude-opus-5"), e, coding.PromptConfig{Trusted: true})
+			inOrder(t, text, "# Project instructions",
+				"<project_instructions path=\"AGENTS.md\">\nRoot rules.\n</project_instructions>",
+				"<project_instructions path=\"a/AGENTS.md\">\nRules of a.",
+				"<project_instructions path=\"a/b/CLAUDE.md\">\nClaude in b.")
+			if strings.Contains(text, "Not on the way") || strings.Contains(text, "Root claude") {
+				t.Error("a directory beside the way, or a file beside AGENTS.md, is loaded")
+			}
+		})
 	}
 }
 
 func TestDoD_9_8_OnlyRelevantProjectFilesAreLoaded(t *testing.T) {
-	repo := repository(t)
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md", ".codex/instructions.md", "README.md"} {
-		repo.write(name, "From "+name)
-	}
 	for family, want := range map[string][]string{
-		"openai":    {"AGENTS.md", ".codex/instructions.md"},
-		"anthropic": {"AGENTS.md", "CLAUDE.md"},
-		"gemini":    {"AGENTS.md", "GEMINI.md"},
-		"generic":   {"AGENTS.md"},
+		"openai":    {"AGENTS.md", ".codex/instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"},
+		"anthropic": {"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"},
+		"gemini":    {"AGENTS.md", "GEMINI.md", "CLAUDE.md", ".claude/CLAUDE.md"},
+		"generic":   {"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"},
 	} {
-		p := profiles()[family]
-		if got := docPaths(prompts.FindDocs(t.Context(), repo.env(""), p.DocFiles)); !slices.Equal(got, want) {
-			t.Errorf("%s loads %v, want %v", family, got, want)
+		repo := repository(t)
+		for _, name := range append(want, "README.md") {
+			repo.write(name, "From "+name)
+		}
+		for _, name := range want { // each is used where the ones before it are missing
+			if got := docPaths(prompts.FindDocs(t.Context(), repo.env(""), profiles()[family].DocFiles)); !slices.Equal(got, []string{name}) {
+				t.Errorf("%s loads %v, want %v", family, got, name)
+			}
+			if err := os.Remove(filepath.Join(repo.dir, name)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

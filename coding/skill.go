@@ -210,6 +210,9 @@ type Commands struct {
 	Catalogue *llm.Catalogue         // default: llm.DefaultCatalogue()
 	Exists    func(path string) bool // reports whether "/name" is a file; nil means never
 	Warn      func(error)            // called with problems that do not stop the work; may be nil
+	// Config is the configuration of the session. Its tools run the commands and read the files in the text of skills,
+	// such as !`git status` and @file, before the text is submitted. If it is nil, the model is told to do this.
+	Config *Config
 }
 
 // Submit is agent.Session.Submit for input from a user. Input of the form "/name args" invokes a skill: the session
@@ -222,6 +225,9 @@ func (c Commands) Submit(ctx context.Context, s *agent.Session, input string, mo
 	}
 	if inv == nil {
 		return s.Submit(ctx, append([]llm.Part{llm.Text{Text: input}}, more...)...)
+	}
+	if err := c.inject(ctx, inv); err != nil {
+		return agent.Outcome{}, err
 	}
 	restore, err := c.changeModel(ctx, s, inv.Skill)
 	if err != nil {

@@ -62,7 +62,7 @@ func (b *builder) workbench(ctx context.Context, newTools func(ToolConfig) (*too
 		p.Workspace.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, s.Env, dir) }
 	}
 	h := newBenchHooks(rand.Text(), s.Hooks, s.Env, p)
-	if h.Hooks() != nil {
+	if h.Set != nil {
 		p.Hooks = []tool.Hook{h}
 	}
 	p.Audit = func(o tool.Outcome) {
@@ -98,6 +98,7 @@ type benchHooks struct {
 
 	mu   sync.Mutex
 	said map[string][]string // messages of hooks, by call ID
+	made []hook.Restriction
 }
 
 func newBenchHooks(session string, set *hook.Set, e env.Environment, p *tool.Pipeline) *benchHooks {
@@ -112,12 +113,17 @@ func newBenchHooks(session string, set *hook.Set, e env.Environment, p *tool.Pip
 		if out.Decision == hook.Deny && (in.Event == hook.PostToolUse || in.Event == hook.PostToolUseFailure) {
 			text = strings.TrimSpace(out.Reason + "\n" + text)
 		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.made = append(h.made, out.Restrict...)
 		if text != "" {
-			h.mu.Lock()
-			defer h.mu.Unlock()
 			h.said[in.Call] = append(h.said[in.Call], text)
 		}
 		return out
+	}, Restrictions: func() []hook.Restriction {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return slices.Clip(h.made)
 	}}
 	return h
 }

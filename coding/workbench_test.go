@@ -133,7 +133,7 @@ func TestWorkbench_FailsIfItsPartsCannotBeMade(t *testing.T) {
 		t.Error("a directory that does not exist: no error")
 	}
 	bad := errors.New("no tools")
-	if _, err := OpenWorkbench(t.Context(), Config{Dir: t.TempDir(), Audit: Audit{Off: true}}, func(ToolConfig) (*tool.Registry, error) { return nil, bad }); !errors.Is(err, bad) {
+	if _, err := OpenWorkbench(t.Context(), Config{Dir: t.TempDir(), State: t.TempDir()}, func(ToolConfig) (*tool.Registry, error) { return nil, bad }); !errors.Is(err, bad) {
 		t.Errorf("OpenWorkbench: %v, want %v", err, bad)
 	}
 }

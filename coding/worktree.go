@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -108,7 +109,17 @@ func (w *worktrees) get(ctx context.Context, from env.Environment, id string, o 
 		return nil, err
 	}
 	w.open[t.ID] = t
+	if t.ID != id {
+		w.fire(ctx, hook.WorktreeCreate, t)
+	}
 	return t, nil
+}
+
+// fire runs the hooks of an event of a worktree.
+func (w *worktrees) fire(ctx context.Context, e hook.Event, t *worktree.Tree) {
+	if w.session != nil {
+		w.session.Fire(ctx, hook.Input{Event: e, WorktreeName: t.Name(), Worktree: t.Dir()})
+	}
 }
 
 // The fields of results that change where the session works.

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
@@ -274,5 +276,41 @@ func TestWorktree_ApplyNeedsPermissionForEachFile(t *testing.T) {
 		if !slices.Equal(d.Accesses, want) {
 			t.Errorf("accesses %v, want %v", d.Accesses, want)
 		}
+	}
+}
+
+func TestWorktree_HooksAreToldOfIt(t *testing.T) {
+	g := newTreeRig(t)
+	var seen []string
+	list := []hook.Hook{}
+	for _, e := range []hook.Event{hook.WorktreeCreate, hook.WorktreeRemove, hook.CwdChanged} {
+		list = append(list, hook.Hook{Event: e, Func: func(_ context.Context, in hook.Input) (hook.Output, error) {
+			seen = append(seen, fmt.Sprint(in.Event, " ", in.WorktreeName, " ", filepath.Base(in.Worktree), " ", in.OldDir == g.dir, in.NewDir == g.dir))
+			return hook.Output{}, nil
+		}})
+	}
+	set, err := hook.New(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.session = g.open(Config{Model: "m", Session: agent.Config{Policy: policy.AllowAll{}, Hooks: set}})
+	g.do(`enter_worktree {"name":"w"}`, `exit_worktree {"action":"keep"}`, `enter_worktree {"name":"w"}`, `exit_worktree {"action":"remove"}`)
+	in, out := "CwdChanged  . true false", "CwdChanged  . false true"
+	if want := []string{"WorktreeCreate w tree false false", in, out, in, "WorktreeRemove w tree false false", out}; !slices.Equal(seen, want) {
+		t.Errorf("got %q, want %q", seen, want)
+	}
+}
+
+func TestAgent_InPlanModeChangesNothing(t *testing.T) {
+	g := newTreeRig(t)
+	g.start("") // with a policy that allows everything
+	before := g.files()
+	task := call("write_file", map[string]any{"file_path": "new.txt", "content": "x"}) + "\n" + call("shell", map[string]any{"command": "touch new"})
+	g.do(call("Agent", map[string]any{"prompt": task, "description": "d", "mode": "plan", "run_in_background": false}))
+	g.unchanged(before, "after the subagent")
+	g.want(g.do(call("Task", map[string]any{"prompt": task, "mode": "bypassPermissions"})), "less strict")
+	g.unchanged(before, "after a refused mode")
+	if n := len(records(g, func(event.SubagentStart) bool { return true })); n != 1 {
+		t.Errorf("%d subagents, want 1", n)
 	}
 }

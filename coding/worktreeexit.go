@@ -10,6 +10,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 	"github.com/reins-agent/reins/worktree"
@@ -73,12 +74,13 @@ func (w *worktrees) exitAccess(ctx context.Context, _ *tool.Call, in exitIn) []p
 		if err != nil {
 			return list
 		}
+		to, _ := w.original(t).(env.Confined)
 		for _, c := range changes {
 			kind := policy.Write
 			if !c.Exists {
 				kind = policy.Delete
 			}
-			list = append(list, policy.Access{Kind: kind, Target: c.Path})
+			list = append(list, policy.Access{Kind: kind, Target: c.Path, Host: to != nil && to.Allows(c.Path)})
 		}
 	case "branch":
 		list = append(list, policy.Access{Kind: policy.Exec, Target: "git branch " + t.Branch(), Dir: t.Top})
@@ -198,6 +200,7 @@ func (w *worktrees) finish(ctx context.Context, c *tool.Call, t *worktree.Tree, 
 			return tool.Result{}, err
 		}
 		delete(w.open, t.ID)
+		w.fire(ctx, hook.WorktreeRemove, t)
 		return tool.Success("Worktree %s was removed.", t.Name()), nil
 	}
 	return tool.Success("Worktree %s was kept.", t.Name()), nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/compact"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -132,7 +133,7 @@ func sections() []section {
 			"A team was created or disbanded. `status` is `active` or `disbanded`, and `role` is `leader` or `member`. The root agent is called `main`."},
 		{Mail{Team: "parser", From: "main", To: []string{"finder"}, Type: MailText, Content: "Look at the lexer too."}, "",
 			"An agent sent a message to other members of a team. `type` is `text`, `shutdown_request`, `shutdown_response`, `plan_approval_request` or `plan_approval_response`, and `approve` is the answer in a response. The message enters the conversation of each recipient once, as STEERING_INJECTED."},
-		{Hook{Event: "PreToolUse", Name: "guard.sh", Call: "call_1", Outcome: "blocked", Reason: "use the Makefile", Duration: 12 * time.Millisecond}, "",
+		{Hook{Event: "PreToolUse", Name: "guard.sh", Call: "call_1", Outcome: "blocked", Reason: "use the Makefile", Title: "Guard", Level: "warning", Message: "blocked a command", Restrict: []hook.Restriction{{Tool: "Bash", Behavior: hook.Ask}}, Duration: 12 * time.Millisecond}, "",
 			"A hook ran; see [hooks](hooks.md). `outcome` is `ok`, `changed` (it changed the input or output of the tool call `call`; `input` is the new one), `asked` (it requires an approval), `blocked` (it refused a call or input, or kept the agent working), `stopped` (it stopped the work) or `failed` (without effect; a failure that refuses a call is `blocked`). `message` is for the user. `context` is for the model and enters the conversation as STEERING_INJECTED."},
 		{TurnLimit{Limit: "tree_cost", Value: 2, Detail: "the agents have spent $2.0312 of $2.0000"}, "",
 			"A limit was reached: `max_tool_rounds`, `max_turns`, `tree_turns`, `tree_tokens`, `tree_cost` or `tree_duration`."},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -179,6 +180,7 @@ type (
 		Dir      string `json:"dir,omitempty"`       // the directory it is confined to
 		Worktree string `json:"worktree,omitempty"`  // the ID of the worktree it works in
 		MaxTurns int    `json:"max_turns,omitempty"` // as requested; 0 is the default
+		Mode     string `json:"mode,omitempty"`      // as requested; "" is that of the session
 	}
 	SubagentEnd struct {
 		ID      string         `json:"id"`
@@ -199,6 +201,10 @@ type Hook struct {
 	Reason  string          `json:"reason,omitempty"`  // of the outcome
 	Input   json.RawMessage `json:"input,omitempty"`   // the changed input of the tool call
 	Message string          `json:"message,omitempty"` // for the user
+	Title   string          `json:"title,omitempty"`   // of the message
+	Level   string          `json:"level,omitempty"`   // of the message
+	// Restrict makes later calls of tools need an approval, or denies them.
+	Restrict []hook.Restriction `json:"restrict,omitempty"`
 	// Context is for the model. It enters the conversation as SteeringInjected, after the results of tool calls
 	// that are open.
 	Context  string        `json:"context,omitempty"`

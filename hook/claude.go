@@ -71,8 +71,6 @@ func (h claudeHook) found(e Event, matcher string) Found {
 		f.Inactive = "args and shell are not supported"
 	case err != nil:
 		f.Inactive = err.Error()
-	case !e.Fires():
-		f.Inactive = "nothing fires this event yet"
 	}
 	return f
 }

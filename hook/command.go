@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -69,6 +70,13 @@ type answer struct {
 	Permission    string    `json:"permissionDecision"` // belongs in hookSpecificOutput, but is accepted here
 	Reason        string    `json:"reason"`
 	Specific      *specific `json:"hookSpecificOutput"`
+
+	Restrict     *Restriction `json:"permissionUpdate"`
+	Notification *struct {
+		Title string `json:"title"`
+		Body  string `json:"body"`
+		Level string `json:"level"`
+	} `json:"notification"`
 }
 
 type specific struct {
@@ -115,6 +123,12 @@ func (a answer) output(e Event) (Output, error) {
 	if a.Continue != nil && !*a.Continue {
 		out.Stop, out.StopReason = true, limit(a.StopReason)
 	}
+	if n := a.Notification; n != nil {
+		out.add(Output{Message: limit(n.Body), Title: limit(n.Title), Level: n.Level})
+	}
+	if a.Restrict != nil {
+		out.Restrict = []Restriction{*a.Restrict}
+	}
 	if sp := a.Specific; sp != nil {
 		if err := sp.add(e, &out); err != nil {
 			return out, err
@@ -157,12 +171,24 @@ func decision(name string) (Decision, error) {
 	return None, fmt.Errorf("unknown decision %q", name)
 }
 
+var levels = []string{"info", "success", "warning", "error", "progress"}
+
 // check rejects an answer that could be misunderstood.
 func (o Output) check(e Event) error {
 	_, err := decision(string(o.Decision))
+	for _, r := range o.Restrict {
+		switch {
+		case r.Tool == "":
+			return errors.New("its permissionUpdate names no tool")
+		case r.Behavior != Ask && r.Behavior != Deny:
+			return fmt.Errorf("its permissionUpdate has the behavior %q; hooks can only restrict: use ask or deny", r.Behavior)
+		}
+	}
 	switch {
 	case err != nil:
 		return err
+	case o.Level != "" && !slices.Contains(levels, o.Level):
+		return fmt.Errorf("unknown notification level %q: use %s", o.Level, strings.Join(levels, ", "))
 	case o.Input == nil:
 		return nil
 	case e != PreToolUse:

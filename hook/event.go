@@ -25,38 +25,31 @@ const (
 	Setup              Event = "Setup"              // before SessionStart of a new session
 	ConfigChange       Event = "ConfigChange"       // after the model, the tools, the mode or another setting was changed
 	FileChanged        Event = "FileChanged"        // after a tool changed a file, for each file
+	CwdChanged         Event = "CwdChanged"         // after the session moved to another directory
+	TaskCreated        Event = "TaskCreated"        // after a task was added to the list that agents share
+	TaskCompleted      Event = "TaskCompleted"      // before such a task is marked as completed
+	TeammateIdle       Event = "TeammateIdle"       // after a member of a team ended its work
+	WorktreeCreate     Event = "WorktreeCreate"     // after the session created a worktree
+	WorktreeRemove     Event = "WorktreeRemove"     // after the session removed a worktree
 )
 
-// Events that nothing fires yet.
-const (
-	CwdChanged     Event = "CwdChanged"
-	TaskCreated    Event = "TaskCreated"
-	TaskCompleted  Event = "TaskCompleted"
-	TeammateIdle   Event = "TeammateIdle"
-	WorktreeCreate Event = "WorktreeCreate"
-	WorktreeRemove Event = "WorktreeRemove"
-)
-
-var fired = []Event{
+var events = []Event{
 	PreToolUse, PostToolUse, PostToolUseFailure, PermissionRequest, PermissionDenied, UserPromptSubmit, SessionStart, SessionEnd,
 	Stop, StopFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, Notification, Setup, ConfigChange, FileChanged,
+	CwdChanged, TaskCreated, TaskCompleted, TeammateIdle, WorktreeCreate, WorktreeRemove,
 }
 
-var reserved = []Event{CwdChanged, TaskCreated, TaskCompleted, TeammateIdle, WorktreeCreate, WorktreeRemove}
-
 // Events lists all events.
-func Events() []Event { return slices.Concat(fired, reserved) }
-
-// Fires reports whether sessions fire the event.
-func (e Event) Fires() bool { return slices.Contains(fired, e) }
+func Events() []Event { return slices.Clone(events) }
 
 // guards reports whether a hook of the event that fails denies by default.
 func (e Event) guards() bool { return e == PreToolUse || e == PermissionRequest }
 
-// Blocks reports whether a hook of the event can block: refuse a call or input, or keep an agent working.
+// Blocks reports whether a hook of the event can block: refuse a call, input or a
+// task, or keep an agent working.
 func (e Event) Blocks() bool {
 	switch e {
-	case PreToolUse, PermissionRequest, UserPromptSubmit, Stop, SubagentStop:
+	case PreToolUse, PermissionRequest, UserPromptSubmit, Stop, SubagentStop, TaskCreated, TaskCompleted:
 		return true
 	}
 	return false

@@ -143,6 +143,22 @@ func (s *Set) calls(in Input) (calls []Call) {
 	return []Call{{Name: in.Tool, Input: in.ToolInput, Back: func(input json.RawMessage) (json.RawMessage, error) { return input, nil }}}
 }
 
+// Restriction returns the strictest of the restrictions that name a tool call.
+func (s *Set) Restriction(list []Restriction, in Input) (strictest Restriction) {
+	if s == nil {
+		s = &Set{}
+	}
+	for _, c := range s.calls(in) {
+		for _, r := range list {
+			named := r.Tool == in.Tool || r.Tool == c.Name || slices.Contains(c.Names, r.Tool)
+			if named && r.Behavior.rank() > strictest.Behavior.rank() {
+				strictest = r
+			}
+		}
+	}
+	return strictest
+}
+
 // Has reports whether there are hooks for an event.
 func (s *Set) Has(e Event) bool {
 	return s != nil && slices.ContainsFunc(s.hooks, func(h compiled) bool { return h.Event == e })

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -37,6 +38,16 @@ type Input struct {
 	Change  string `json:"event,omitempty"`             // FileChanged: add, change or unlink
 	Message string `json:"message,omitempty"`           // Notification
 	Kind    string `json:"notification_type,omitempty"` // Notification: permission_prompt or idle_prompt
+
+	OldDir       string `json:"old_cwd,omitempty"`          // CwdChanged
+	NewDir       string `json:"new_cwd,omitempty"`          // CwdChanged
+	Task         string `json:"task_id,omitempty"`          // TaskCreated, TaskCompleted
+	Subject      string `json:"task_subject,omitempty"`     // TaskCreated, TaskCompleted
+	Description  string `json:"task_description,omitempty"` // TaskCreated, TaskCompleted
+	Teammate     string `json:"teammate_name,omitempty"`    // TeammateIdle
+	Team         string `json:"team_name,omitempty"`        // TeammateIdle
+	WorktreeName string `json:"name,omitempty"`             // WorktreeCreate, WorktreeRemove
+	Worktree     string `json:"worktree_path,omitempty"`    // WorktreeCreate, WorktreeRemove
 
 	// Names are other names of the tool that matchers may use.
 	Names []string `json:"-"`
@@ -97,8 +108,17 @@ type Output struct {
 	Response   *string         // PostToolUse: replaces the tool's output
 	Context    string          // for the model
 	Message    string          // for the user
+	Title      string          // of the message
+	Level      string          // of the message: info, success, warning, error or progress
+	Restrict   []Restriction   // from now on, for all agents of the session
 	Stop       bool            // the work stops
 	StopReason string          // for the user
+}
+
+// Restriction makes all later calls of a tool need an approval, or denies them. It lasts as long as the session.
+type Restriction struct {
+	Tool     string   `json:"tool"`     // a name that matchers of tool calls may use
+	Behavior Decision `json:"behavior"` // Ask or Deny
 }
 
 // Refuses reports whether the call or input is refused.
@@ -119,6 +139,8 @@ func (o *Output) add(p Output) {
 		o.Response = p.Response
 	}
 	o.Context, o.Message = join(o.Context, p.Context), join(o.Message, p.Message)
+	o.Title, o.Level = cmp.Or(p.Title, o.Title), cmp.Or(p.Level, o.Level)
+	o.Restrict = append(o.Restrict, p.Restrict...)
 	o.Stop, o.StopReason = o.Stop || p.Stop, join(o.StopReason, p.StopReason)
 }
 

@@ -45,7 +45,8 @@ mkdir -p "$source/include/miniaudio"
 cp "$(module "github.com/gen2brain/malgo@$audio")/miniaudio.h" "$source/include/miniaudio/"
 
 cd "$source"
-export CGO_ENABLED=1 CGO_CPPFLAGS="-I$source/include" CGO_CFLAGS='-O2 -march=native -w' CGO_CXXFLAGS='-O2 -march=native -w' GOWORK=off
+# Without -march=native: with AMX, it compiles calls of a function that the module does not contain.
+export CGO_ENABLED=1 CGO_CPPFLAGS="-I$source/include" CGO_CFLAGS='-O2 -w' CGO_CXXFLAGS='-O2 -w' GOWORK=off
 run nice -n 10 go build -trimpath -ldflags "-X=github.com/ollama/ollama/version.Version=${version#v}" -o ollama.new .
 mv ollama.new "$cache/ollama"
 rm -rf "$source"

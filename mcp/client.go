@@ -66,12 +66,12 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Wait waits until no server is pending, or until limit has passed.
-func (c *Client) Wait(ctx context.Context, limit time.Duration) {
+// Wait waits until no server is pending, except the named ones, or until limit has passed.
+func (c *Client) Wait(ctx context.Context, limit time.Duration, except ...string) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for _, s := range c.all() {
-		if s.wait(ctx) != nil {
+		if !slices.Contains(except, s.name) && s.wait(ctx) != nil {
 			return
 		}
 	}

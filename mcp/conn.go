@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -167,7 +169,7 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		//lint:ignore SA1019 servers still use it
 		o.Capabilities.RootsV2 = &sdk.RootCapabilities{}
 	}
-	client := sdk.NewClient(&sdk.Implementation{Name: "reins", Version: cfg.Version}, o)
+	client := sdk.NewClient(&sdk.Implementation{Name: "reins", Version: cmp.Or(cfg.Version, buildVersion())}, o)
 	client.AddReceivingMiddleware(survive)
 	if err := sdk.AddSendingCustomMethod[*rawParams, *rawTools](client, rawList); err != nil {
 		panic(err) // only if the SDK itself defines the method
@@ -229,3 +231,11 @@ func (s *server) explain(err error) error {
 	}
 	return err
 }
+
+// buildVersion returns the version of the program, or "devel" if it was not built from a version.
+var buildVersion = sync.OnceValue(func() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return cmp.Or(info.Main.Version, "devel")
+	}
+	return "devel"
+})

@@ -117,7 +117,7 @@ func TestHTTP_ServerErrorsFailOneCall(t *testing.T) {
 
 func TestHTTP_LargeAnswerFailsTheCallOnly(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"application/json", "text/event-stream"} {
+	for kind, want := range map[string]string{"application/json": "larger than 16 MiB", "text/event-stream": ""} {
 		t.Run(kind, func(t *testing.T) {
 			good := stateful()
 			s := newSite(t, good)
@@ -129,8 +129,8 @@ func TestHTTP_LargeAnswerFailsTheCallOnly(t *testing.T) {
 					fmt.Fprint(w, strings.Repeat("x", 1<<20))
 				}
 			}))
-			if res := invoke(t, c, "mcp__x__echo", `{}`); res.Error == nil {
-				t.Errorf("got %d bytes", res.Output.Len())
+			if res := invoke(t, c, "mcp__x__echo", `{}`); res.Error == nil || !strings.Contains(res.Error.Message, want) {
+				t.Errorf("got %d bytes and the error %v, want %q", res.Output.Len(), res.Error, want)
 			}
 			s.set(good)
 			echo(t, c, "x")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -276,6 +277,25 @@ func TestLogin_IgnoresAnswersWithoutItsState(t *testing.T) {
 	})
 	if err != nil {
 		t.Errorf("the login after wrong answers: %v", err)
+	}
+}
+
+func TestCallback_AcceptsNothingForAURLWithoutAState(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	wait := callback(l, "https://example.com/authorize")
+	defer wait(ctx)
+	resp, err := http.Get("http://" + l.Addr().String() + "/callback?code=stolen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("got %s, want 400", resp.Status)
 	}
 }
 

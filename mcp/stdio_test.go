@@ -29,6 +29,16 @@ func split(data []byte, size int) (lines []string, log string) {
 	}
 }
 
+func TestStdio_OtherLinesAreCountedFromTheLastMessage(t *testing.T) {
+	stray := strings.Repeat("log\n", 1000)
+	if lines, _ := split([]byte(stray+"{}\n"+stray+"[]\n"), 4096); len(lines) != 2 {
+		t.Errorf("got %q, want two messages", lines)
+	}
+	if lines, _ := split([]byte(stray+"log\n{}\n"), 4096); len(lines) != 0 {
+		t.Errorf("got %q after 1001 other lines, want none", lines)
+	}
+}
+
 func TestStdio_LinesComeInPieces(t *testing.T) {
 	data := []byte("{\"a\":1}\r\n\n  {\"b\":\"ü\"}\nListening on 1234\n[1]\n{\"incomplete\"")
 	for size := 1; size <= len(data); size++ {

@@ -49,6 +49,9 @@ type Access struct {
 	Running Box `json:"running,omitempty"`
 	// Outside means that the access needs to leave the sandbox. Rules do not permit that, only an approval does.
 	Outside bool `json:"outside,omitempty"`
+	// Host means that the host program itself writes or deletes one of its own files, such as notes, or one that the
+	// session may write. The sandbox is not asked; rules, modes and protected paths apply.
+	Host bool `json:"host,omitempty"`
 }
 
 func (a Access) String() string {

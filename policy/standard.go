@@ -115,10 +115,14 @@ func byRule(v Verdict, r Rule, what string) Decision {
 }
 
 // outweighs reports whether a decision on a part of a call is the reason for the whole rather than another one: it is
-// stricter, or it says more than that the part only reads.
+// stricter, or it allows more.
 func (d Decision) outweighs(other Decision) bool {
-	return d.Verdict < other.Verdict || d.Verdict == other.Verdict && d.Code != other.Code && other.Code == "reads_inside"
+	return d.Verdict < other.Verdict || d.Verdict == other.Verdict && slices.Index(says, d.Code) > slices.Index(says, other.Code)
 }
+
+// says lists the codes of decisions that allow, those that say the least first. Other codes, of questions and denials,
+// do not differ in that.
+var says = []string{"touches_nothing", "reads_inside", "reads_system", "edits_inside", "allowed_by_rule", "sandboxed"}
 
 // in returns the decision with the box of a call that it allows.
 func (d Decision) in(b Box) Decision {

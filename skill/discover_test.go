@@ -82,11 +82,11 @@ func TestDiscover_ReadsCommandsAndAgentsOfOtherAgents(t *testing.T) {
 	w.write("p/.reins/agents/endless.md", "---\nname: endless\ndescription: Works\nmaxTurns: -1\n---\nYou work.")
 	r := Discover(Options{Home: w.path("home"), Project: w.path("p"), Dir: w.path("p")})
 	for name, want := range map[string]struct{ args, text string }{
-		"fix":           {"12", "<skill name=\"fix\" allowed-tools=\"Bash(git:*)\">\nFix issue 12.\n\n!`git status`\n\n[!`command` above was not replaced by its output. Run the command with your tools if you need it.]\n</skill>"},
+		"fix":           {"12", "<skill name=\"fix\" allowed-tools=\"Bash(git:*)\">\nFix issue 12.\n\n!`git status`\n\n[Commands and files in this text were not replaced by their output. Run the command or read the file with your tools if you need it.]\n</skill>"},
 		"front:comp":    {`"a b" c`, "<skill name=\"front:comp\">\nMake a b with c.\n</skill>"},
 		"comp":          {"x", "<skill name=\"front:comp\">\nMake x with .\n</skill>"},
 		"prompts:draft": {"FILE=a.md", "<skill name=\"prompts:draft\">\nDraft a.md for FILE=a.md.\n</skill>"},
-		"git:commit":    {"it", "<skill name=\"git:commit\">\nWrite about it\n!{git diff}\n\n[!{command} and @{file} above were not replaced by their output. Run the command or read the file with your tools if you need it.]\n</skill>"},
+		"git:commit":    {"it", "<skill name=\"git:commit\">\nWrite about it\n!{git diff}\n\n[Commands and files in this text were not replaced by their output. Run the command or read the file with your tools if you need it.]\n</skill>"},
 		"plain":         {"now", "<skill name=\"plain\">\nDo it.\n</skill>\n\n/plain now"},
 	} {
 		s, ok := r.Find(name)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/atfile"
 	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/internal/suggest"
 )
@@ -15,6 +16,21 @@ type Invocation struct {
 	Skill *Skill
 	Args  string
 	Text  string // for the model
+	// Injections are commands and files in the text of a command whose output other agents insert. Fill does the same.
+	Injections []Injection
+
+	name string // as typed
+}
+
+// Injection is a command to run or a file to read for a command of another agent.
+type Injection struct {
+	Command string // a command line; "" if it is a file
+	File    string
+}
+
+// Fill sets the text for the model, with the outputs of the injections in place of them.
+func (i *Invocation) Fill(outputs []string) {
+	i.Text = i.Skill.typed(i.name, i.Args, outputs)
 }
 
 // command matches the input "/name args".
@@ -35,7 +51,8 @@ func (r *Registry) Expand(input string, exists func(path string) bool) (*Invocat
 	s, ok := r.Find(name)
 	switch {
 	case ok && s.UserInvocable:
-		return &Invocation{s, args, s.typed(name, args)}, nil
+		_, _, found := s.expand(args)
+		return &Invocation{s, args, s.typed(name, args, nil), found, name}, nil
 	case exists != nil && exists("/"+name):
 		return nil, nil
 	case ok:
@@ -76,7 +93,8 @@ func (r *Registry) ForModel(name string) (*Skill, error) {
 var (
 	positional  = lazy.Regexp(`\$ARGUMENTS(?:\[(\d+)\])?|\$(\d)\b`)
 	named       = lazy.Regexp(`\$([A-Z][A-Z0-9_]*)\b`)
-	shellInline = lazy.Regexp("(?m)(^|\\s)!`[^`\n]+`")
+	claudeShell = lazy.Regexp("(?m)(?:^|\\s)(!`([^`\n]+)`)")
+	geminiBlock = lazy.Regexp(`([!@])\{([^{}\n]+(?:\{\{args\}\}[^{}\n]*)*|\{\{args\}\})\}`)
 )
 
 // substitute inserts arguments into the instructions. If they do not use the arguments, rest has the text to append.
@@ -170,13 +188,97 @@ func fields(args string) (words []string) {
 	return words
 }
 
-// injections returns a note about commands and files in the text that other agents would replace by their output.
-func (s *Skill) injections() string {
-	switch {
-	case s.Kind == KindGemini && (strings.Contains(s.Instructions, "!{") || strings.Contains(s.Instructions, "@{")):
-		return "!{command} and @{file} above were not replaced by their output. Run the command or read the file with your tools if you need it."
-	case s.Kind != KindGemini && shellInline().MatchString(s.Instructions):
-		return "!`command` above was not replaced by its output. Run the command with your tools if you need it."
+// expand returns the instructions with the arguments, and the injections in them. In the text, slot(n) stands for
+// injection n. Arguments cannot add injections. If the instructions do not use the arguments, rest has the text to append.
+func (s *Skill) expand(args string) (body, rest string, found []Injection) {
+	args = strings.ReplaceAll(args, "\x00", "")
+	template := s.Instructions
+	var spots []spot
+	switch s.Kind {
+	case KindClaude, KindSkill:
+		spots = claudeSpots(template, s.Kind == KindClaude)
+	case KindGemini:
+		for _, m := range geminiBlock().FindAllStringSubmatchIndex(template, -1) {
+			spots = append(spots, spot{m[0], m[1], template[m[4]:m[5]], template[m[2]] == '!'})
+		}
 	}
-	return ""
+	for i, sp := range slices.Backward(spots) {
+		template = template[:sp.start] + slot(i) + template[sp.end:]
+	}
+	body, rest = s.with(template).substitute(args)
+	for _, sp := range spots {
+		given := args
+		if sp.command && s.Kind == KindGemini {
+			given = "'" + strings.ReplaceAll(args, "'", `'\''`) + "'"
+		}
+		text, left := s.with(sp.text).substitute(given)
+		if left == "" {
+			rest = ""
+		}
+		in := Injection{File: strings.TrimSpace(text)}
+		if sp.command {
+			in = Injection{Command: strings.TrimSpace(text)}
+		}
+		found = append(found, in)
+	}
+	return body, rest, found
 }
+
+// spot is the place of an injection in instructions.
+type spot struct {
+	start, end int
+	text       string
+	command    bool
+}
+
+// claudeSpots returns the places of !`command` and, if files is set, of @file.
+func claudeSpots(text string, files bool) (spots []spot) {
+	for _, m := range claudeShell().FindAllStringSubmatchIndex(text, -1) {
+		spots = append(spots, spot{m[2], m[3], text[m[4]:m[5]], true})
+	}
+	if !files {
+		return spots
+	}
+	for _, r := range atfile.Find(text) {
+		spots = append(spots, spot{r.Start, r.End, r.Path, false})
+	}
+	slices.SortFunc(spots, func(a, b spot) int { return a.start - b.start })
+	return spots
+}
+
+// with returns a copy of the skill with other instructions.
+func (s *Skill) with(instructions string) *Skill {
+	other := *s
+	other.Instructions = instructions
+	return &other
+}
+
+// slot returns the text that stands for an injection. Instructions and arguments contain no NUL.
+func slot(n int) string { return fmt.Sprintf("\x00%d\x00", n) }
+
+// fill replaces the slots by outputs or, without outputs, by the injections as they were written. It returns a note for
+// the model about injections that were not replaced.
+func (s *Skill) fill(body string, found []Injection, outputs []string) (text, note string) {
+	open, end := "!`", "`"
+	if s.Kind == KindGemini {
+		open, end = "!{", "}"
+	}
+	for i, in := range found {
+		var with string
+		switch {
+		case outputs != nil:
+			with = strings.ReplaceAll(outputs[i], "\x00", "\uFFFD")
+		case in.Command != "":
+			with, note = open+in.Command+end, notReplaced
+		case s.Kind == KindGemini:
+			with, note = "@{"+in.File+"}", notReplaced
+		default:
+			with = "@" + in.File // may be another kind of reference
+		}
+		body = strings.Replace(body, slot(i), with, 1)
+	}
+	return body, note
+}
+
+const notReplaced = "Commands and files in this text were not replaced by their output. " +
+	"Run the command or read the file with your tools if you need it."

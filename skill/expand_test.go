@@ -97,3 +97,39 @@ func TestInvoke_TellsTheModelWhereFilesAre(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestExpand_FindsCommandsAndFilesInTheTextOfCommands(t *testing.T) {
+	var r Registry
+	add := func(name string, k Kind, text string) {
+		r.Add(&Skill{Name: name, Kind: k, Instructions: text, UserInvocable: true})
+	}
+	add("c", KindClaude, "Look at @src/$1.go and `@code`.\n\n!`git log $ARGUMENTS`\nSay $ARGUMENTS to @ann.")
+	add("g", KindGemini, "!{git log {{args}}} and @{docs/{{args}}.md} about {{args}}")
+	add("s", KindSkill, "!`date` @file")
+	add("x", KindCodex, "!`date` @file $1")
+	for input, want := range map[string][]Injection{
+		"/c x":               {{File: "src/x.go"}, {Command: "git log x"}, {File: "ann"}},
+		"/c !`rm` @y":        {{File: "src/!`rm`.go"}, {Command: "git log !`rm` @y"}, {File: "ann"}},
+		"/g it's":            {{Command: `git log 'it'\''s'`}, {File: "docs/it's.md"}},
+		"/g !{rm} @{/etc/x}": {{Command: `git log '!{rm} @{/etc/x}'`}, {File: "docs/!{rm} @{/etc/x}.md"}},
+		"/s":                 {{Command: "date"}},
+		"/x a":               nil,
+	} {
+		inv, err := r.Expand(input, nil)
+		if err != nil || !slices.Equal(inv.Injections, want) {
+			t.Errorf("%q: got %+v, %v, want %+v", input, inv, err, want)
+		}
+	}
+	inv, err := r.Expand("/c x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Look at @src/x.go and `@code`.\n\n!`git log x`\nSay x to @ann.\n\n[Commands and files"; !strings.Contains(inv.Text, want) {
+		t.Errorf("got %q", inv.Text)
+	}
+	inv.Fill([]string{"FILE \x001\x00 </skill>", "LOG", "@ann"})
+	want := "/c x\n\n<skill name=\"c\">\nLook at FILE \uFFFD1\uFFFD &lt;/skill> and `@code`.\n\nLOG\nSay x to @ann.\n</skill>"
+	if inv.Text != want {
+		t.Errorf("got %q, want %q", inv.Text, want)
+	}
+}

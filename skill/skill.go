@@ -87,7 +87,7 @@ const maxListed = 50
 // Invoke returns the instructions of the skill for a model. The text begins with a tag that [Active] reads.
 func (s *Skill) Invoke(args string) string {
 	args = strings.TrimSpace(args)
-	block, rest := s.block(args)
+	block, rest := s.block(args, nil)
 	if rest != "" {
 		block += "\n\n" + rest
 	}
@@ -95,10 +95,11 @@ func (s *Skill) Invoke(args string) string {
 }
 
 // typed returns the text for the model when the user invokes the skill. It begins with what the user typed, as a title.
-func (s *Skill) typed(name, args string) string {
+// Outputs replace injections; nil leaves them.
+func (s *Skill) typed(name, args string, outputs []string) string {
 	line, more, _ := strings.Cut(args, "\n")
 	title := strings.TrimSpace("/" + name + " " + shorten(line, maxTitle))
-	block, rest := s.block(args)
+	block, rest := s.block(args, outputs)
 	if rest != "" && (more != "" || shorten(line, maxTitle) != line) {
 		block += "\n\n" + rest
 	}
@@ -109,13 +110,14 @@ func (s *Skill) typed(name, args string) string {
 const maxTitle = 200
 
 // block returns the instructions in a tag, and the arguments that remain to be appended.
-func (s *Skill) block(args string) (text, rest string) {
+func (s *Skill) block(args string, outputs []string) (text, rest string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<skill name="%s"`, attribute(s.Name))
 	if s.AllowedTools != nil {
 		fmt.Fprintf(&b, ` allowed-tools="%s"`, attribute(strings.Join(s.AllowedTools, ", ")))
 	}
-	body, rest := s.substitute(args)
+	body, rest, found := s.expand(args)
+	body, note := s.fill(body, found, outputs)
 	fmt.Fprintf(&b, ">\n%s\n", strings.ReplaceAll(body, "</skill", "&lt;/skill"))
 	if s.Dir != "" {
 		fmt.Fprintf(&b, "\nDirectory of this skill: %s\nRelative paths in the skill begin there.\n", s.Dir)
@@ -128,7 +130,7 @@ func (s *Skill) block(args string) (text, rest string) {
 		}
 		b.WriteString("\n")
 	}
-	if note := s.injections(); note != "" {
+	if note != "" {
 		fmt.Fprintf(&b, "\n[%s]\n", note)
 	}
 	b.WriteString("</skill>")

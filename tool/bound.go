@@ -70,7 +70,7 @@ func confine(e env.Environment, accesses []policy.Access) []policy.Access {
 		a := &accesses[i]
 		switch a.Kind {
 		case policy.Write, policy.Delete:
-			a.Outside = confined && !box.Allows(e.Info().Paths().Abs(e.Info().Dir, a.Target))
+			a.Outside = confined && !a.Host && !box.Allows(e.Info().Paths().Abs(e.Info().Dir, a.Target))
 		default:
 			a.Outside = confined && a.Outside
 		}

@@ -90,7 +90,7 @@ type target struct {
 // Run runs one call.
 func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 	start := time.Now()
-	call.Mode = p.Mode
+	call.Mode, call.Agent = p.Mode, p.Agent
 	out := Outcome{Call: call}
 	t, ok := p.admit(&out)
 	if ok && p.before(ctx, t, &out) && p.permitted(ctx, t, &out) {
@@ -117,7 +117,7 @@ func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 // Check returns what a call would touch and what the policy would decide. It runs no hooks, asks nobody
 // and executes nothing. The result is an error only if the call is invalid.
 func (p *Pipeline) Check(ctx context.Context, call Call) Outcome {
-	call.Mode = p.Mode
+	call.Mode, call.Agent = p.Mode, p.Agent
 	out := Outcome{Call: call}
 	if t, ok := p.admit(&out); ok {
 		p.judge(ctx, t, &out)

@@ -96,6 +96,9 @@ func (r *Registry) find(name string) (entry, Alias, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if e, ok := r.tools[name]; ok {
+		if a := r.aliases[name]; a.Tool == name { // it renames arguments
+			return e, a, true
+		}
 		return e, Alias{}, true
 	}
 	a, ok := r.aliases[name]

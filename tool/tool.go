@@ -114,6 +114,8 @@ type Call struct {
 	Vision bool
 	// Mode is the permission mode that the call is judged in. The pipeline sets it.
 	Mode policy.Mode
+	// Agent is the path of the calling agent; "" is the root. The pipeline sets it.
+	Agent string
 	// Accesses lists the accesses that the policy judged. The pipeline sets it before the call runs.
 	Accesses []policy.Access
 }

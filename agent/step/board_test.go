@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 )
 
 // team is a session with the agents main, ann (1), bob (2) and an agent below ann without a name (1/1).
@@ -109,6 +110,19 @@ func TestTask_OwnersAreRespected(t *testing.T) {
 	}
 }
 
+func TestTask_AnAgentIsNotAboveThoseWhoseNumbersBeginWithItsOwn(t *testing.T) {
+	c := team()
+	c.add(event.SubagentStart{ID: "10", Name: "ten", Task: "d"})
+	id := c.task(t)
+	c.change("", id, owner("ten"))
+	if got, want := c.change("1", id, set(event.TaskCancelled)), id+" belongs to ten"; got != want {
+		t.Errorf("agent 1 changes a task of agent 10: got %q, want %q", got, want)
+	}
+	if _, err := c.NewTeam("1", "crew", []string{"ten"}); err == nil {
+		t.Error("agent 1 recruits agent 10")
+	}
+}
+
 func TestTask_AssignedTaskIsForItsOwner(t *testing.T) {
 	c := team()
 	id := c.task(t)
@@ -202,6 +216,31 @@ func TestTask_UndoRestoresAndRedoRepeats(t *testing.T) {
 	}
 	if len(with) != 2 || with[1].ID != second {
 		t.Errorf("a list that was returned changed: %+v", with)
+	}
+}
+
+func TestUndo_MakesTheModeStricterButNotMilder(t *testing.T) {
+	for _, c := range []struct{ before, after, want policy.Mode }{
+		{policy.ModePlan, policy.ModeDefault, policy.ModePlan},
+		{policy.ModeAcceptEdits, policy.ModePlan, policy.ModePlan},
+		{policy.ModeBypass, policy.ModeDefault, policy.ModeDefault},
+	} {
+		at := begin(event.ModelSetup{}, event.Rules{})
+		mode := func(m policy.Mode) {
+			id := fmt.Sprint("call ", at.seq)
+			at.answer(llm.FinishToolCalls, llm.ToolCall{ID: id, Name: "switch", Arguments: "{}"})
+			at.add(event.ToolCallStart{ID: id, Name: "switch"}, event.ToolCallEnd{ID: id, Name: "switch", Mode: m})
+			at.answer(llm.FinishStop, llm.Text{Text: "Done."})
+			at.next()
+		}
+		mode(c.before)
+		at.add(event.UserInput{Message: llm.UserText("more")})
+		input := at.seq
+		mode(c.after)
+		at.add(event.Rewind{Input: input, Chat: true})
+		if got := at.Mode(); got != c.want {
+			t.Errorf("from %s to %s and back: mode %s, want %s", c.before, c.after, got, c.want)
+		}
 	}
 }
 

@@ -194,6 +194,23 @@ func TestNext_FallbackAfterAFailureThatAnotherModelMaySolve(t *testing.T) {
 	}
 }
 
+func TestNext_EveryFallbackIsUsedOnce(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{Fallback: []event.ModelSetup{{Model: "a"}, {Model: "b"}}})
+	var used []string
+	for call := 1; call <= 4; call++ {
+		model := c.Agent("").Effective().Model
+		used = append(used, model)
+		c.add(event.ModelCallStart{Call: call, Model: model},
+			event.ModelCallEnd{Call: call, Model: model, Error: &event.Error{Class: string(llm.ErrServer), Retryable: true}})
+		if !strings.HasSuffix(c.next(), "CallModel") {
+			break
+		}
+	}
+	if got, want := strings.Join(used, " "), "m a b"; got != want {
+		t.Errorf("the models are %s, want %s", got, want)
+	}
+}
+
 func TestNext_SteeringThatComesWithTheLastAnswerIsStillInjected(t *testing.T) {
 	c := begin(event.ModelSetup{}, event.Rules{})
 	c.answer(llm.FinishStop, llm.Text{Text: "Done."})

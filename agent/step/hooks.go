@@ -59,7 +59,7 @@ func Ran(in hook.Input, r hook.Result) (records []event.Hook) {
 		}
 		d := event.Hook{
 			Event: string(in.Event), Name: run.Hook.Name, Call: in.Call, Reason: out.Reason, Input: out.Input,
-			Message: out.Message, Context: out.Context, Duration: run.Duration,
+			Message: out.Message, Title: out.Title, Level: out.Level, Restrict: out.Restrict, Context: out.Context, Duration: run.Duration,
 		}
 		d.Outcome = outcome(out, run.Err)
 		switch {

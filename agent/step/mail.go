@@ -147,6 +147,26 @@ func (t *Tree) NewTeam(agent, name string, members []string) (event.Team, error)
 	return d, nil
 }
 
+// Join returns the record of a team with one more member. Only an agent that leads the team, or is above its leader, can
+// add members.
+func (t *Tree) Join(agent, team, member string) (event.Team, error) {
+	i := t.board.team(team)
+	if i < 0 || t.board.teams[i].Status != event.TeamActive {
+		return event.Team{}, fmt.Errorf("there is no active team %q: create it with team_create", team)
+	}
+	d := t.board.teams[i]
+	switch {
+	case !t.commands(agent, d.Members[0].Name):
+		return d, fmt.Errorf("only %s can add members to team %s", d.Members[0].Name, team)
+	case role(d, member) != "":
+		return d, nil
+	case len(d.Members) > maxMembers:
+		return d, fmt.Errorf("a team has at most %d members", maxMembers)
+	}
+	d.Members = append(slices.Clip(d.Members), event.Member{Name: member, Role: event.RoleMember})
+	return d, nil
+}
+
 // recruit returns the name of a member for a team of an agent.
 func (t *Tree) recruit(agent, name string) (string, error) {
 	path, exists := t.Find(name)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 )
@@ -19,8 +20,9 @@ type Tree struct {
 	spent  event.Spending
 	worked time.Duration
 	grants policy.Grants
-	made   map[string]bool // files that tools created, by real path
-	mode   policy.Mode     // that a tool call switched to; "" is that of the root's setup
+	limits []hook.Restriction // that hooks made
+	made   map[string]bool    // files that tools created, by real path
+	mode   policy.Mode        // that a tool call switched to; "" is that of the root's setup
 	board  board
 	inbox  map[string][]letter // messages for agents, by name
 
@@ -107,6 +109,8 @@ func (t *Tree) share(r event.Record) {
 		t.post(r.Seq, d)
 	case event.SubagentEnd:
 		t.reported(r, d)
+	case event.Hook:
+		t.limits = append(t.limits, d.Restrict...)
 	case event.SteeringInjected:
 		if d.Source == event.SourceMail || d.Source == event.SourceReport {
 			t.take(r.Agent, func(l letter) bool { return l.seq == d.Queued })
@@ -252,6 +256,9 @@ func (t *Tree) grant(c *call) {
 	}
 	t.grants = append(t.grants, g)
 }
+
+// Restrictions returns what hooks have restricted.
+func (t *Tree) Restrictions() []hook.Restriction { return slices.Clip(t.limits) }
 
 // Grants returns the approvals that hold for more than one call.
 func (t *Tree) Grants() policy.Grants { return slices.Clip(t.grants) }

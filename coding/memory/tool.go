@@ -41,7 +41,7 @@ func Tool(s Store, secrets *secret.Redactor) tool.Tool {
 		Description: "Save a note for later sessions, or change one. Only for lasting facts that the code does not show.",
 		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite}, SideEffects: "changes the memory file", Destructive: true, OpenWorld: true,
 	}, func(_ context.Context, _ *tool.Call, in updateIn) []policy.Access {
-		return []policy.Access{{Kind: policy.Write, Target: s.real(in.scope())}}
+		return []policy.Access{{Kind: policy.Write, Target: s.real(in.scope()), Host: true}}
 	}, m.update)
 	return tool.WithPreview(t, m.preview)
 }

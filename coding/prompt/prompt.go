@@ -39,6 +39,9 @@ type Config struct {
 	// them up. Set Docs to &Docs{} to ignore the documents of an untrusted project.
 	Git  *Git
 	Docs *Docs
+	// UserFiles and Home find the user's own documents; see [Finder].
+	UserFiles []string
+	Home      string
 }
 
 // Base is the part of a prompt that depends on the model.
@@ -62,7 +65,7 @@ func (b Base) Build(ctx context.Context, e env.Environment, c Config) (string, e
 		c.Git = &git
 	}
 	if c.Docs == nil {
-		docs := FindDocs(ctx, e, b.DocFiles)
+		docs := Finder{Names: b.DocFiles, User: c.UserFiles, Home: c.Home}.Find(ctx, e)
 		c.Docs = &docs
 	}
 	if err := ctx.Err(); err != nil {
@@ -233,7 +236,7 @@ func Generated(system string) bool {
 // UserInstructions returns the user's part of a prompt that Build returned. It is the last part. Project documents and
 // servers cannot imitate it, because they cannot close the block around their text.
 func UserInstructions(system string) string {
-	for _, end := range []string{"</project_instructions>", "</server_instructions>", "</memory>"} {
+	for _, end := range []string{"</user_instructions>", "</project_instructions>", "</server_instructions>", "</memory>"} {
 		if i := strings.LastIndex(system, end); i >= 0 {
 			system = system[i:]
 		}
@@ -261,7 +264,7 @@ func shorten(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
-var promptTag = lazy.Regexp(`(?i)<(\s*/?\s*(?:environment|git_snapshot|project_instructions|server_instructions|memory)\b)`)
+var promptTag = lazy.Regexp(`(?i)<(\s*/?\s*(?:environment|git_snapshot|user_instructions|project_instructions|server_instructions|memory)\b)`)
 
 // fenced escapes tags in text from a repository or a server, so that it cannot close its block or open another.
 func fenced(s string) string { return promptTag().ReplaceAllString(s, "&lt;$1") }

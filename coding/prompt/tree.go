@@ -24,8 +24,12 @@ type tree struct {
 // findTree walks up from the working directory to the top of its repository. A .git that git does not accept, or that
 // cannot be read, ends the project as well, so that it gets no instructions from directories above.
 func findTree(ctx context.Context, e env.Environment) tree {
+	return findTreeAt(ctx, e, workingDir(ctx, e))
+}
+
+// findTreeAt does the same for another working directory, given by its real path.
+func findTreeAt(ctx context.Context, e env.Environment, dir string) tree {
 	t := tree{paths: e.Info().Paths()}
-	dir := t.workingDir(ctx, e)
 	top, repo, err := gitdir.Find(gitdir.In(ctx, e), dir)
 	t.repo, t.git = repo, repo != gitdir.Repo{}
 	t.fenced = err != nil && !errors.Is(err, gitdir.ErrInvalid)
@@ -35,29 +39,29 @@ func findTree(ctx context.Context, e env.Environment) tree {
 		}
 	}
 	t.root = cmp.Or(top, dir)
-	for d := dir; d != t.root; d = t.paths.Dir(d) {
-		t.dirs = append(t.dirs, d)
-	}
-	t.dirs = append(t.dirs, t.root)
-	slices.Reverse(t.dirs)
+	t.dirs = t.below(dir)
 	return t
 }
 
+// below lists the directories from the root to one in the tree.
+func (t tree) below(dir string) (dirs []string) {
+	for d := dir; d != t.root && d != t.paths.Dir(d); d = t.paths.Dir(d) {
+		dirs = append(dirs, d)
+	}
+	dirs = append(dirs, t.root)
+	slices.Reverse(dirs)
+	return dirs
+}
+
 // workingDir returns the real working directory, as git sees it, if the environment allows its use.
-func (t tree) workingDir(ctx context.Context, e env.Environment) string {
+func workingDir(ctx context.Context, e env.Environment) string {
 	dir := e.Info().Dir
 	if real, err := e.RealPath(ctx, dir); err == nil {
 		if _, err := e.Stat(ctx, real); err == nil {
 			dir = real
 		}
 	}
-	return t.paths.Clean(dir)
-}
-
-// holds reports whether a real path is in the tree.
-func (t tree) holds(ctx context.Context, e env.Environment, real string) bool {
-	root, err := e.RealPath(ctx, t.root)
-	return err == nil && t.paths.Within(root, real)
+	return e.Info().Paths().Clean(dir)
 }
 
 // relative returns a path relative to the root, with slashes.

@@ -1,11 +1,13 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
 
 	"github.com/reins-agent/reins/coding/textfile"
+	"github.com/reins-agent/reins/coding/web/pdf"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -62,6 +64,16 @@ func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 		f.saw(ctx, c.Env, in.Path, data)
 		return imagePage(c, in.Path, data, kind, "")
 	}
+	if bytes.HasPrefix(data, []byte("%PDF-")) {
+		text, err := pdf.Text(ctx, data)
+		if err != nil {
+			f.saw(ctx, c.Env, in.Path, data)
+			return page, tool.Errorf(tool.BinaryFile, "%s cannot be shown as text: %v.", in.Path, err)
+		}
+		page.Source, page.Encoding = data, "pdf"
+		page.cut([]byte(text), in)
+		return page, nil
+	}
 	file, err := textfile.Decode(data)
 	if err != nil {
 		f.saw(ctx, c.Env, in.Path, data)
@@ -74,6 +86,12 @@ func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 			text = []byte(cells)
 		}
 	}
+	page.cut(text, in)
+	return page, nil
+}
+
+// cut sets the requested lines of a text.
+func (page *Page) cut(text []byte, in Read) {
 	spans := textfile.Lines(text)
 	page.First, page.Total = max(in.Offset, 1), len(spans)
 	count := in.Limit
@@ -84,7 +102,6 @@ func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 	for _, l := range spans[from : from+min(count, page.Total-from)] {
 		page.Lines = append(page.Lines, string(text[l.Start:l.End]))
 	}
-	return page, nil
 }
 
 // showPage formats a file or an image for read_file.

@@ -4,6 +4,7 @@ package tools_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -148,5 +149,29 @@ func TestReadFile_DeclaresWhatALinkLeadsTo(t *testing.T) {
 	}
 	if out := r.run("read_file", args{"file_path": "in"}); !out.OK() {
 		t.Errorf("a link inside is not: %+v", out.Result.Error)
+	}
+}
+
+func TestReadFile_ShowsTheTextOfAPDF(t *testing.T) {
+	const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+	pdf := "%PDF-1.7\n"
+	for i, o := range []string{
+		"<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 /Resources << /Font << /F 5 0 R >> >> >>",
+		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>",
+		"<< /Length 59 >> stream\nBT /F 12 Tf 72 700 Td (First) Tj 0 -20 Td (Second) Tj ET\nendstream", font,
+	} {
+		pdf += fmt.Sprintf("%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	r := newRig(t, tools.Config{})
+	r.write("a.pdf", pdf+"trailer << /Root 1 0 R >>\n%%EOF\n")
+	r.write("none.pdf", "%PDF-1.7\nno pages\n")
+	if out := r.run("read_file", args{"file_path": "a.pdf"}); !strings.Contains(out.Model, "1 | First") || !strings.Contains(out.Model, "2 | Second") {
+		t.Errorf("got %q", out.Model)
+	}
+	if out := r.run("read_file", args{"file_path": "a.pdf", "offset": 2}); strings.Contains(out.Model, "First") || !strings.Contains(out.Model, "2 | Second") {
+		t.Errorf("from line 2: got %q", out.Model)
+	}
+	if out := r.run("read_file", args{"file_path": "none.pdf"}); out.Result.Error == nil || out.Result.Error.Code != tool.BinaryFile {
+		t.Errorf("got %q, want an error", out.Model)
 	}
 }

@@ -190,6 +190,11 @@ var vendorAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "run_shell_command", Tool: "shell", Params: map[string]string{"dir_path": "workdir", "directory": "workdir", "is_background": "background", "delay_ms": "", "additional_permissions": ""}},
 		{Name: "list_directory", Tool: "list_dir", Params: map[string]string{"dir_path": "path", "ignore": "ignore_globs", "file_filtering_options": ""}},
 		{Name: "grep_search", Tool: "grep", Params: map[string]string{"dir_path": "path", "include_pattern": "glob_filter", "include": "glob_filter", "fixed_strings": "literal", "total_max_matches": "max_results", "names_only": "", "max_matches_per_file": ""}},
+		{Name: "read_file", Tool: "read_file", Params: map[string]string{"path": "file_path"}},
+		{Name: "grep", Tool: "grep", Params: map[string]string{"glob": "glob_filter", "-i": "case_insensitive", "head_limit": "max_results"}},
+		{Name: "apply_patch", Tool: "apply_patch", Params: map[string]string{"patch_text": "patch"}},
+		{Name: "glob_file_search", Tool: "glob", Params: map[string]string{"glob_pattern": "pattern", "target_directory": "path"}},
+		{Name: "run_terminal_cmd", Tool: "shell", Params: map[string]string{"is_background": "background", "explanation": ""}},
 		{Name: "search_file_content", Tool: "grep", Params: map[string]string{"dir_path": "path", "include": "glob_filter"}},
 	}
 })

@@ -62,14 +62,15 @@ func TestAttack_NothingInARepositoryRunsOrRedirectsBeforeTrust(t *testing.T) {
 	t.Parallel()
 	first := command(t, "run", "--session-id", "s", `call shell {"command":"touch from-the-model"}`)
 	mark := hostileRepository(t, first.Dir)
-	state := t.TempDir()
+	// Without the sandbox, in which a program could not write the mark.
+	vars := append(first.Env, "REINS_HOME="+t.TempDir(), "HOME="+first.Dir, "REINS_SANDBOX=off")
 	for _, step := range []struct {
 		args []string
 		code int
 		says string
 	}{
 		{first.Args[1:], 4, "needs approval"}, // the repository cannot grant permissions
-		{[]string{"run", "--no-save", `call shell {"command":"git status"}`}, 4, "core.fsmonitor"},
+		{[]string{"run", `call shell {"command":"git status"}`}, 4, "core.fsmonitor"},
 		{[]string{"policy", "check", "--command", "git log -p | head"}, 4, "core.fsmonitor"},
 		{[]string{"hooks", "list"}, 0, "inactive: the project is not trusted"},
 		{[]string{"hooks", "test", "SessionStart"}, 0, "no active hook matches"},
@@ -87,7 +88,7 @@ func TestAttack_NothingInARepositoryRunsOrRedirectsBeforeTrust(t *testing.T) {
 		{[]string{"policy", "check", "--command", "git log -p | head"}, 0, "allow"},
 	} {
 		cmd := exec.Command("reins", step.args...)
-		cmd.Dir, cmd.Env = first.Dir, append(first.Env, "REINS_HOME="+state)
+		cmd.Dir, cmd.Env = first.Dir, vars
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
@@ -118,8 +119,8 @@ func TestAttack_ValuesThatBeginWithDashesAreData(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"run", "--no-save", "--", "--yes"}, 0, "you said: --yes"},
-		{[]string{"run", "--no-save", "--append-system", "--yes", prompt}, 4, "needs approval"},
+		{[]string{"run", "--", "--yes"}, 0, "you said: --yes"},
+		{[]string{"run", "--append-system", "--yes", prompt}, 4, "needs approval"},
 		{[]string{"run", "--model", "--yes", prompt}, 4, "needs approval"},
 		{[]string{"run", "--resume", "--yes", prompt}, 2, `session "--yes" not found`},
 		{[]string{"run", "--fork", "--yes", prompt}, 2, `session "--yes" not found`},

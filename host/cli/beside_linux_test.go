@@ -141,7 +141,7 @@ var project = regexp.MustCompile(`(?s)<project_instructions.*?</project_instruct
 // look returns what other programs and another session see in app.
 func (m monorepo) look(sandbox string) map[string]string {
 	m.t.Helper()
-	session := func(prompt string) string {
+	session := func(prompt string) string { // not saved, because looking must change nothing
 		return m.seen("reins", "run", "--no-save", "--yes", "--sandbox", sandbox, prompt)
 	}
 	views := map[string]string{

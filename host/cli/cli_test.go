@@ -43,7 +43,6 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SERVER", server.BaseURL("anthropic"))
 			e.Setenv("CANARY_API_KEY", canary)
 			e.Setenv("HOME", e.WorkDir)
-			e.Setenv("REINS_SANDBOX", "off") // it is slow with the race detector; scripts about it set the variable
 			e.Setenv("REINS_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "userconfig"))
 			e.Setenv("TEST_SYSTEM_DIR", filepath.Join(e.WorkDir, "etc"))

@@ -59,7 +59,7 @@ func TestMCPServe_CancellingCoderEndsItsCommands(t *testing.T) {
 func TestCoder_TrustAndYesHoldOnlyForWhatWasAsked(t *testing.T) {
 	home, here, other := t.TempDir(), realpath.Resolve(t.TempDir()), realpath.Resolve(t.TempDir())
 	h := Host{Stderr: io.Discard, Stdout: io.Discard, systemDir: t.TempDir(), Getenv: func(name string) string {
-		return map[string]string{"HOME": home, "REINS_SANDBOX": "off"}[name]
+		return map[string]string{"HOME": home}[name]
 	}}
 	asked := run{trust: true, yes: true, dir: here, connection: connection{parsed: pflag.NewFlagSet("", pflag.ContinueOnError)}}
 	for dir, trusted := range map[string]bool{here: true, other: false} {

@@ -48,9 +48,6 @@ func (h Host) findHooks(s *config.Settings, root string, trusted bool) ([]foundH
 		if _, err := hook.New(f.Hook); err != nil {
 			return nil, usagef("%s: %w", f.origin, err)
 		}
-		if !f.Event.Fires() {
-			f.Inactive = "nothing fires this event yet"
-		}
 		list = append(list, f)
 	}
 	of, err := h.claudeHooks(root)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,9 +46,7 @@ stop something, 4 if a call would need approval, and 0 otherwise.`,
 // eventNames lists the events that sessions fire.
 func eventNames() (names []string) {
 	for _, e := range hook.Events() {
-		if e.Fires() {
-			names = append(names, string(e))
-		}
+		names = append(names, string(e))
 	}
 	return names
 }
@@ -98,7 +97,7 @@ func (o hooksTest) run(ctx context.Context, h Host, e hook.Event) error {
 func (o hooksTest) sample(e hook.Event) (hook.Input, error) {
 	in := sampleInput(e, o.prompt)
 	switch ofTool := in.Call != ""; {
-	case !e.Fires():
+	case !slices.Contains(hook.Events(), e):
 		return in, usagef("unknown event %q%s", e, useInstead(string(e), eventNames()))
 	case ofTool && o.tool == "":
 		return in, usagef("%s needs --tool, such as --tool Bash", e)
@@ -137,6 +136,14 @@ func sampleInput(e hook.Event, prompt string) hook.Input {
 		in.Call, in.Error = "test", "test"
 	case hook.StopFailure:
 		in.Error = "test"
+	case hook.CwdChanged:
+		in.OldDir, in.NewDir = "/old", "/new"
+	case hook.TaskCreated, hook.TaskCompleted:
+		in.Task, in.Subject = "task-1", "test"
+	case hook.TeammateIdle:
+		in.Teammate, in.Team = "test", "test"
+	case hook.WorktreeCreate, hook.WorktreeRemove:
+		in.WorktreeName, in.Worktree = "test", "/worktree"
 	case hook.Stop, hook.SubagentStop:
 		in.StopActive, in.Answer = new(bool), "Done."
 	}
@@ -149,7 +156,7 @@ func sampleInput(e hook.Event, prompt string) hook.Input {
 // hookAnswer returns everything that a hook said.
 func hookAnswer(d event.Hook) string {
 	var parts []string
-	for _, p := range []struct{ what, text string }{{"", d.Reason}, {"input: ", string(d.Input)}, {"for the user: ", d.Message}, {"for the model: ", d.Context}} {
+	for _, p := range []struct{ what, text string }{{"", d.Reason}, {"input: ", string(d.Input)}, {"for the user: ", strings.TrimPrefix(d.Title+": "+d.Message, ": ")}, {"for the model: ", d.Context}} {
 		if p.text != "" {
 			parts = append(parts, p.what+p.text)
 		}
@@ -167,6 +174,8 @@ func conclude(h Host, e hook.Event, out hook.Output) error {
 		text, err = "the agent would continue: "+out.Reason, failIf(true)
 	case denied && e == hook.UserPromptSubmit:
 		text, err = "the prompt would be refused: "+out.Reason, failIf(true)
+	case denied && (e == hook.TaskCreated || e == hook.TaskCompleted):
+		text, err = "the change of the task would be refused: "+out.Reason, failIf(true)
 	case denied && e.Blocks():
 		text, err = "the call would be refused: "+out.Reason, failIf(true)
 	case denied:

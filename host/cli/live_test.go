@@ -48,7 +48,7 @@ func newLive(t *testing.T, provider string) *live {
 	l := &live{T: t, dir: t.TempDir()}
 	h := Host{Getenv: os.Getenv}
 	o := run{connection: connection{provider: provider}, yes: true, timeout: 10 * time.Second, budget: 5}
-	o.dir, o.noSave = l.dir, true
+	o.dir, o.noSave = l.dir, true // the user's own state directory would be used
 	k, err := o.open(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)

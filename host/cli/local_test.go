@@ -29,7 +29,7 @@ func newMachine(t *testing.T, places ...connect.Place) *machine {
 	home := t.TempDir()
 	t.Chdir(t.TempDir())
 	m := &machine{t: t, env: map[string]string{
-		"HOME": home, "REINS_HOME": filepath.Join(home, "state"), "XDG_CONFIG_HOME": filepath.Join(home, "config"), "REINS_SANDBOX": "off", "PATH": os.Getenv("PATH"),
+		"HOME": home, "REINS_HOME": filepath.Join(home, "state"), "XDG_CONFIG_HOME": filepath.Join(home, "config"), "PATH": os.Getenv("PATH"),
 	}}
 	if len(places) == 0 {
 		places = []connect.Place{}

@@ -136,7 +136,6 @@ func TestLogin_ChatGPT(t *testing.T) {
 	out, errs = command("", exitOK, "ask", "--provider", "chatgpt", "--debug", "ping")
 	contains(out, "pong")
 	contains(errs, `"store":false`)
-	env["REINS_SANDBOX"] = "off"
 	out, _ = command("", exitOK, "run", "--provider", "chatgpt", "--cwd", t.TempDir(), "ping")
 	contains(out, "pong")
 	_, errs = command("", exitUsage, "ask", "--provider", "chatgpt", "--base-url", "http://127.0.0.1:1", "ping")

@@ -34,7 +34,9 @@ project are in its .mcp.json, and are used only if you trust the project
 ("reins trust"). Both files use the format of Claude Code.
 
 "reins mcp serve" makes Reins itself an MCP server.`,
-	}, newMCPList(h), newMCPAdd(h), newMCPRemove(h), newMCPTest(h), newMCPLogs(h), newMCPLogin(h), newMCPLogout(h), newMCPServe(h))
+	}, newMCPList(h), newMCPAdd(h), newMCPRemove(h), newMCPTest(h), newMCPLogs(h),
+		newMCPAllow(h, "allow", "Let MCP servers run outside the sandbox", true), newMCPAllow(h, "deny", "Do not run MCP servers that need to leave the sandbox", false),
+		newMCPLogin(h), newMCPLogout(h), newMCPServe(h))
 }
 
 // foundServer is an MCP server in a configuration file.
@@ -188,6 +190,17 @@ func newMCPList(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			s, err := h.quietSettings(".", h.trusted("."), nil)
+			if err != nil {
+				return err
+			}
+			box, err := h.box(s, nil, nil)
+			if err != nil {
+				return err
+			}
+			if err := h.permitServers(list, ".", box, nil); err != nil {
+				return err
+			}
 			t := &show.Table{Columns: []show.Column{{Title: "SERVER", Colour: show.Cyan}, {Title: "TYPE"}, {Title: "TARGET"}, {Title: "FROM"}, {Title: "STATE"}}}
 			for _, f := range list {
 				if asJSON {
@@ -293,8 +306,8 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 		return err
 	}
 	notef(h, `added %s to %s; try it with "reins mcp test %s"`, name, shortDir(h, path), name)
-	if launcher := strings.TrimSuffix(filepath.Base(s.Command), ".exe"); !o.unconfined && slices.Contains(launchers, launcher) {
-		notef(h, "%s may download programs or start containers, which the sandbox does not permit; if it fails, add the server again with --replace --unconfined", launcher)
+	if launcher, _ := launcher(mcp.Server{Command: s.Command, Args: s.Args}); !o.unconfined && launcher != "" {
+		notef(h, "%s does not work in the sandbox; to run it outside of it in this project: reins mcp allow %s", launcher, name)
 	}
 	if o.project && o.unconfined && s.Command != "" {
 		notef(h, "it is used only by those who permit it to leave the sandbox: reins config set --personal --add mcp.unconfined %s", name)
@@ -304,9 +317,6 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 	}
 	return nil
 }
-
-// launchers are programs that may download a server before they start it.
-var launchers = []string{"npx", "bunx", "pnpm", "yarn", "uvx", "uv", "pipx", "deno", "docker", "podman"}
 
 // pairs splits the values of a flag into names and values.
 func pairs(flag, separator string, list []string) (map[string]string, error) {

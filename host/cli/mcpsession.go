@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +33,8 @@ type servers struct {
 	elicit     func(ctx context.Context, server string, q mcp.ElicitRequest) (mcp.ElicitAnswer, error)
 	sample     func(ctx context.Context, server string, q mcp.SampleRequest) (mcp.SampleAnswer, error)
 	logs       serverLogs
+	memory     serverMemory
+	failed     map[string]string // servers that failed last time, with the reason
 
 	mu       sync.Mutex
 	client   *mcp.Client
@@ -39,6 +43,7 @@ type servers struct {
 	deferred bool
 	pending  []mcp.Change // changes before the session was opened
 	reported map[string]bool
+	records  map[string]serverRecord // what is remembered about the servers
 }
 
 // open connects to the servers and returns their tools, for coding.Config.Extend. It waits for a limited time; tools of
@@ -50,7 +55,13 @@ func (s *servers) open(ctx context.Context, e env.Environment) (coding.Extension
 	s.mu.Lock()
 	s.client, s.env = client, e
 	s.mu.Unlock()
-	client.Wait(ctx, s.wait)
+	s.failed = map[string]string{}
+	for name, r := range s.records {
+		if r.Failure != "" {
+			s.failed[name] = r.Failure
+		}
+	}
+	client.Wait(ctx, s.wait, slices.Collect(maps.Keys(s.failed))...)
 	s.report(client.Status())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +129,9 @@ func (s *servers) report(list []mcp.Status) {
 		case mcp.NeedsAuth:
 			lines = append(lines, fmt.Sprintf(`MCP server %s needs authorization; run "reins mcp login %s"`, st.Name, st.Name))
 		case mcp.Pending:
-			lines = append(lines, fmt.Sprintf("MCP server %s is still starting; its tools are added when it is ready", st.Name))
+			lines = append(lines, s.pendingLine(st))
 		}
+		s.remember(st)
 		for _, q := range st.LeftOut {
 			lines = append(lines, fmt.Sprintf("MCP server %s: tool %s is left out: %s", st.Name, show.OneLine(q.Tool), show.Summary(q.Reason)))
 		}
@@ -136,6 +148,36 @@ func (s *servers) report(list []mcp.Status) {
 			}
 		}
 	}
+}
+
+// pendingLine says why the run does not wait for a server.
+func (s *servers) pendingLine(st mcp.Status) string {
+	last := s.failed[st.Name]
+	if last == "" {
+		return fmt.Sprintf("MCP server %s is still starting; its tools are added when it is ready", st.Name)
+	}
+	return fmt.Sprintf("MCP server %s failed last time (%s); it is tried again in the background", st.Name, last)
+}
+
+// remember saves whether a server could be used, so that the next run does not wait for one that fails. Errors are
+// ignored, because servers work without that.
+func (s *servers) remember(st mcp.Status) {
+	failure := ""
+	switch {
+	case st.State == mcp.Failed && st.Err != nil:
+		failure = show.Summary(st.Err.Error())
+	case st.State == mcp.Pending:
+		failure = fmt.Sprintf("it did not answer within %v", s.wait)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.records[st.Name]
+	if r.Failure == failure || r.Failure != "" && st.State == mcp.Pending {
+		return
+	}
+	r.Failure = failure
+	s.records[st.Name] = r
+	_ = s.memory.set(r)
 }
 
 // command expands a prompt of a server that the user names, if any; s may be nil.
@@ -165,6 +207,11 @@ func (s *servers) Close() error {
 	s.mu.Unlock()
 	if client == nil {
 		return nil
+	}
+	for _, st := range client.Status() {
+		if st.State == mcp.Failed || st.State == mcp.Connected {
+			s.remember(st)
+		}
 	}
 	return errors.Join(client.Close(), s.logs.Close())
 }
@@ -238,7 +285,7 @@ func (l *serverLogs) Close() error {
 }
 
 // mcpServers returns the MCP servers of the run, or nil if there are none.
-func (r *runner) mcpServers(k coding.Connection) (*servers, error) {
+func (r *runner) mcpServers(ctx context.Context, k coding.Connection) (*servers, error) {
 	o := r.flags
 	if o.noMCP || o.settings == nil {
 		return nil, nil
@@ -251,12 +298,24 @@ func (r *runner) mcpServers(k coding.Connection) (*servers, error) {
 	if err != nil {
 		return nil, err
 	}
+	var memory serverMemory
+	if !o.noSave {
+		memory = r.host.serverMemory(src.Dir)
+	}
+	if err := permitLaunchers(found, o.box, r.host.serverMemory(src.Dir), r.asker.launcher(ctx)); err != nil {
+		return nil, err
+	}
 	list := r.host.activeServers(found)
 	if len(list) == 0 {
 		return nil, nil
 	}
 	const bytesPerToken = 4
-	s := &servers{host: r.host, list: list, wait: time.Duration(o.settings.MCP.Wait) * time.Second, deferAbove: o.settings.MCP.DeferAbove * bytesPerToken}
+	s := &servers{host: r.host, list: list, wait: time.Duration(o.settings.MCP.Wait) * time.Second, deferAbove: o.settings.MCP.DeferAbove * bytesPerToken, memory: memory, records: map[string]serverRecord{}}
+	for _, f := range found {
+		if _, used := list[f.name]; used && f.inactive == "" {
+			s.records[f.name] = memory.get(f)
+		}
+	}
 	if !r.asker.unattended() {
 		s.elicit = r.asker.elicit
 		if o.budget == 0 { // what servers spend is not counted

@@ -53,16 +53,19 @@ func (o mcpTest) run(ctx context.Context, h Host, names []string) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(h, list, names)
-	if err != nil || len(chosen) == 0 {
-		return err
-	}
 	s, err := h.settings(".", h.trusted("."), o.overrides)
 	if err != nil {
 		return err
 	}
 	box, err := h.box(s, o.writable, h.workspace().Protected)
 	if err != nil {
+		return err
+	}
+	if err := h.permitServers(list, ".", box, newAsker(h).launcher(ctx)); err != nil {
+		return err
+	}
+	chosen, err := choose(h, list, names)
+	if err != nil || len(chosen) == 0 {
 		return err
 	}
 	e, err := local.New(local.Config{Pass: s.Environment.Pass, Sandbox: box})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -52,9 +53,15 @@ func newBench(t *testing.T, provider string) *bench {
 	b := &bench{T: t, provider: provider, dir: t.TempDir()}
 	b.server = llmtest.NewServer(&llmtest.Script{Reply: b.reply})
 	t.Cleanup(b.server.Close)
-	h := Host{Getenv: func(string) string { return canary }}
+	state := t.TempDir()
+	h := Host{Getenv: func(name string) string {
+		if name == "REINS_HOME" {
+			return state
+		}
+		return canary
+	}}
 	o := run{connection: connection{provider: provider, baseURL: b.server.BaseURL(provider)}, yes: true, effort: "low"}
-	o.dir, o.noSave = b.dir, true
+	o.dir, o.box.Mode = b.dir, sandbox.WorkspaceWrite
 	k, err := o.open(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)

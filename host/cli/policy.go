@@ -86,7 +86,7 @@ func (h Host) workspace() (w policy.Workspace) {
 		w.Home = realpath.Resolve(home)
 	}
 	if state, err := stateDir(h); err == nil {
-		for _, dir := range []string{"sessions", "checkpoints", "trust", "audit", "models.json"} {
+		for _, dir := range []string{"sessions", "checkpoints", "trust", "audit", "mcp", "models.json"} {
 			w.Protected = append(w.Protected, realpath.Resolve(filepath.Join(state, dir)))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,10 +34,16 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.Command("reins", args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "TERM=xterm", "LANG=C.UTF-8", quickExit, "REINS_SANDBOX=off",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "LANG=C.UTF-8", quickExit,
 		"ANTHROPIC_API_KEY=" + canary, "ANTHROPIC_BASE_URL=" + server.BaseURL("anthropic"),
 	}
 	return cmd
+}
+
+// homeOf returns the home directory of a command.
+func homeOf(cmd *exec.Cmd) string {
+	i := slices.IndexFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "HOME=") })
+	return strings.TrimPrefix(cmd.Env[i], "HOME=")
 }
 
 // exitCodeOf waits for a process and returns its exit code.

@@ -26,7 +26,7 @@ func newRequestRig(t *testing.T) *requestRig {
 	home := t.TempDir()
 	return &requestRig{T: t, server: server, dir: t.TempDir(), env: map[string]string{
 		"ANTHROPIC_API_KEY": canary, "ANTHROPIC_BASE_URL": server.BaseURL("anthropic"), "REINS_HOME": home,
-		"REINS_CONFIG": filepath.Join(home, "config.toml"), "REINS_SANDBOX": "off", "REINS_MODEL": "claude-sonnet-5-5",
+		"REINS_CONFIG": filepath.Join(home, "config.toml"), "REINS_MODEL": "claude-sonnet-5-5",
 	}}
 }
 

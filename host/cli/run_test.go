@@ -40,6 +40,7 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 		server := llmtest.NewServer(&llmtest.Script{Reply: reply})
 		v := &crashing{how: how}
 		h := Host{Stdin: strings.NewReader(""), Getenv: func(string) string { return canary }}
+		// REINS_HOME is the canary, too, so the session is not saved.
 		o := run{connection: connection{provider: "anthropic", baseURL: server.BaseURL("anthropic")}, dir: t.TempDir(), noSave: true}
 		err := newRunner(h, v, o).run(t.Context(), []string{"ping"})
 		server.Close()

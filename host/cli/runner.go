@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,6 +50,7 @@ type runner struct {
 	refusal   string           // how the main agent's model refused the last call, if it did
 	limit     event.TurnLimit  // the last limit that the main agent reached
 	cost      float64          // of the whole session
+	denied    []string         // what the sandbox denied to commands, as the user was told
 	err       error
 }
 
@@ -363,11 +365,17 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 	return unseen
 }
 
-// note counts the spending of an event, and records a limit that the main agent reached and a refusal of its model.
+// note counts the spending of an event, tells the user what the sandbox denied, and records a limit that the main agent reached and a refusal of its model.
 func (r *runner) note(rec event.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.spent.Add(rec)
+	if end, ok := rec.Data.(event.ToolCallEnd); ok {
+		if why, _ := end.Fields["denied"].(string); why != "" && !slices.Contains(r.denied, why) {
+			r.denied = append(r.denied, why)
+			notef(r.host, "%s", why)
+		}
+	}
 	if rec.Agent != "" {
 		return
 	}

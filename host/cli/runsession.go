@@ -18,6 +18,7 @@ import (
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
 )
 
 // session opens the session that the flags describe.
@@ -29,13 +30,14 @@ func (r *runner) session(ctx context.Context, k coding.Connection, place saved) 
 	if err := r.flags.checkModels(r.host, c.Connect.Catalogue, k.Provider, k.Model); err != nil {
 		return nil, err
 	}
-	tools, err := r.mcpServers(k)
+	tools, err := r.mcpServers(ctx, k)
 	if err != nil {
 		return nil, err
 	}
 	if tools != nil {
 		c.Extend, c.Session.Owned = tools.open, append(c.Session.Owned, tools)
 	}
+	r.commands.Config = r.forCommands(c)
 	s, err := coding.Open(ctx, c)
 	switch {
 	case tools == nil:
@@ -57,6 +59,16 @@ func (r *runner) session(ctx context.Context, k coding.Connection, place saved) 
 	return nil, usageError{err}
 }
 
+// forCommands returns the configuration for commands and files in the text of skills. Questions about them do not wait
+// for the view, which does not show such calls.
+func (r *runner) forCommands(c coding.Config) *coding.Config {
+	c.Session.Approve = func(ctx context.Context, q tool.Request) (tool.Approval, error) {
+		r.asker.arrive(q.Call.ID)
+		return r.asker.approve(ctx, q)
+	}
+	return &c
+}
+
 // config translates the flags into a session configuration.
 func (r *runner) config(k coding.Connection, place saved) (coding.Config, error) {
 	o := r.flags
@@ -70,7 +82,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	c := coding.Config{
 		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Pass: o.pass, Sandbox: o.box, Connect: conf,
 		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), Tier: coding.Tier(o.tier), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true},
-		Prompt: coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}, Skills: o.skills, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
+		Prompt: o.prompt(r.host), Skills: o.skills, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
 		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, System: r.system, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
@@ -115,6 +127,15 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		c.Session.Fallback = append(c.Session.Fallback, agent.Model{Name: name})
 	}
 	return c, nil
+}
+
+// prompt returns the configuration of the system prompt.
+func (o run) prompt(h Host) coding.PromptConfig {
+	c := coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}
+	if o.settings != nil {
+		c.UserFiles, c.Home = h.userDocs(), h.skillOptions().Home
+	}
+	return c
 }
 
 // memory returns the configuration of notes. The demo has no configuration.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
-	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/llm/connect"
 )
@@ -86,8 +85,9 @@ func newDoctor(h Host) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the sandbox and what else Reins needs on this system",
 		Long: `Show how well this system can confine commands to a sandbox, and whether the
-programs, keys and directories that Reins uses are available. The exit code is 1
-if something that Reins needs is missing.`,
+programs, keys and directories that Reins uses are available. List the files of
+other agents that exist here, whether Reins uses them, and why not. The exit
+code is 1 if something that Reins needs is missing.`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			checks := h.examine()
@@ -97,14 +97,8 @@ if something that Reins needs is missing.`,
 						return err
 					}
 				}
-			} else {
-				t := &show.Table{Columns: []show.Column{{Title: "CHECK", Colour: show.Cyan}, {Title: "STATE"}, {Title: "DETAILS"}}}
-				for _, c := range checks {
-					t.Add(c.Name, c.State, c.Details)
-				}
-				if err := printTable(h, t); err != nil {
-					return err
-				}
+			} else if err := printChecks(h.Stdout, checks); err != nil {
+				return err
 			}
 			for _, c := range checks {
 				if c.State == stateMissing {
@@ -145,7 +139,7 @@ func (h Host) examine() []check {
 	}
 	checks = append(checks, readingCheck(s))
 	checks = append(checks, h.gitCheck(), h.stateCheck(), h.keyCheck(), h.cloudCheck())
-	return append(checks, h.rulesCheck()...)
+	return slices.Concat(checks, h.otherChecks(), h.rulesCheck())
 }
 
 // rulesCheck reports rules of Claude Code that have no effect here.

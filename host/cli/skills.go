@@ -54,6 +54,27 @@ func (h Host) skillOptions() skill.Options {
 	return o
 }
 
+// userDocs returns the files with the user's own instructions for agents. They may not exist. Later files take
+// precedence.
+func (h Host) userDocs() (files []string) {
+	o := h.skillOptions()
+	add := func(dir string, names ...string) {
+		if dir != "" {
+			files = append(files, filepath.Join(append([]string{dir}, names...)...))
+		}
+	}
+	if o.Home != "" {
+		add(o.Home, ".copilot", "copilot-instructions.md")
+		add(o.Home, ".config", "opencode", "AGENTS.md")
+		add(o.Home, ".gemini", "GEMINI.md")
+		o.Codex, o.Claude = cmp.Or(o.Codex, filepath.Join(o.Home, ".codex")), cmp.Or(o.Claude, filepath.Join(o.Home, ".claude"))
+	}
+	add(o.Codex, "AGENTS.md")
+	add(o.Claude, "CLAUDE.md")
+	add(o.Config, "AGENTS.md")
+	return files
+}
+
 // skillsHere finds the skills for the current directory and reports those that cannot be used.
 func (h Host) skillsHere() (*skill.Registry, error) {
 	trusted := trusts(h, ".")

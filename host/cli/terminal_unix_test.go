@@ -211,11 +211,12 @@ func TestRun_TerminalAnswersCoverLaterCalls(t *testing.T) {
 			if text := con.end(0); strings.Count(text, "Allow?") != c.asked {
 				t.Errorf("%d questions, want %d:\n%s", strings.Count(text, "Allow?"), c.asked, text)
 			}
-			own, err := filepath.Glob(filepath.Join(cmd.Dir, ".config/reins/projects/*.toml"))
+			config := filepath.Join(homeOf(cmd), ".config/reins")
+			own, err := filepath.Glob(filepath.Join(config, "projects/*.toml"))
 			if err != nil || (len(own) == 1) != (c.config != "" && !c.everywhere) {
 				t.Errorf("the files of projects are %q (%v)", own, err)
 			}
-			b, _ := os.ReadFile(strings.Join(append(own, filepath.Join(cmd.Dir, ".config/reins/config.toml"))[:1], ""))
+			b, _ := os.ReadFile(strings.Join(append(own, filepath.Join(config, "config.toml"))[:1], ""))
 			if _, rules, _ := strings.Cut("\n"+string(b), "\n["); strings.ReplaceAll(rules, `"`, "'") != strings.TrimPrefix(c.config, "[") {
 				t.Errorf("the configuration is %q, want %q", b, c.config)
 			}
@@ -519,5 +520,31 @@ func TestAttack_HiddenCharactersInResultsAndPromptsAreShown(t *testing.T) {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing:\n%s", part, text)
 		}
+	}
+}
+
+func TestRun_AsksOnceWhetherALauncherMayLeaveTheSandbox(t *testing.T) {
+	cmd := command(t, "run", "--sandbox", "workspace-write", "--trust", "ping")
+	for name, text := range map[string]string{".mcp.json": `{"mcpServers":{"files":{"command":"npx","args":["-y","pkg"]}}}`, "bin/npx": "#!/bin/sh\nexec mcpserver\n"} {
+		file := filepath.Join(cmd.Dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd.Env = append(cmd.Env, "PATH="+filepath.Join(cmd.Dir, "bin")+":"+os.Getenv("PATH"))
+	again := exec.Command(cmd.Path, cmd.Args[1:]...)
+	again.Dir, again.Env = cmd.Dir, cmd.Env
+	con := onTerminal(t, cmd)
+	con.await("Run it outside the sandbox")
+	if !strings.Contains(con.text(), "\r\n  npx -y pkg\r\n") {
+		t.Errorf("the question does not show the command:\n%s", con.text())
+	}
+	con.press("n\n")
+	con.end(0)
+	if text := onTerminal(t, again).end(0); strings.Contains(text, "outside the sandbox") {
+		t.Errorf("it asks again:\n%s", text)
 	}
 }

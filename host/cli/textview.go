@@ -336,8 +336,12 @@ func (v *textView) finish(r result) error {
 		took := time.Duration(r.DurationMS) * time.Millisecond
 		fmt.Fprintln(v.side, v.paint(show.Grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, show.Plural(r.Turns, "turn"), v.status.usage(), show.Duration(took))))
 	}
-	if v.watched && r.saved && r.ExitCode != exitUsage {
+	switch {
+	case !r.saved || r.ExitCode == exitUsage:
+	case v.watched:
 		fmt.Fprintln(v.side, v.paint(show.Grey, r.nextSteps()))
+	default:
+		fmt.Fprintln(v.side, "session "+r.SessionID)
 	}
 	return v.err
 }

@@ -135,10 +135,21 @@ func (r *run) attempts(ctx context.Context) *failure {
 	if wait == nil {
 		wait = sleep
 	}
+	before, err := "", error(nil)
+	if r.config.Command != nil && r.request.MaxRetries > 0 { // a session reports its changes
+		if before, err = stamp(r.request.Dir); err != nil {
+			return failf(ConfigError, "retries are not possible, because changes would not be noticed: %v", err)
+		}
+	}
 	for n := 0; ; n++ {
 		f := r.attempt(ctx)
 		if f == nil || f.final || r.changed || n == r.request.MaxRetries || ctx.Err() != nil {
 			return f
+		}
+		if before != "" {
+			if now, err := stamp(r.request.Dir); err != nil || now != before {
+				return f
+			}
 		}
 		pause := firstWait << n
 		r.say(fmt.Sprintf("%s: %s; retrying in %v", f.kind, f.message, pause))

@@ -328,11 +328,38 @@ func TestRun_ReportsChangesOutsideTheScope(t *testing.T) {
 	}
 }
 
+func TestRun_ReportsIgnoredFilesThatAToolDeletes(t *testing.T) {
+	r := newRig(t, llmtest.Call("read_file", `{"file_path":"build/x"}`), llmtest.Call("delete_file", `{"path":"build/x"}`), llmtest.Say("done"))
+	r.write(".gitignore", "build/\n")
+	r.write("build/x", "old\n")
+	res := r.run(Request{AllowedFiles: []string{"src/**"}})
+	r.fails(res, ScopeViolation)
+	if want := []Change{{"build/x", "deleted"}}; !slices.Equal(res.Detail.Changes, want) {
+		t.Errorf("the changes are %v, want %v", res.Detail.Changes, want)
+	}
+}
+
 func TestRun_ReportsChangesOutsideTheScopeAfterAnotherFailure(t *testing.T) {
 	r := newRig(t, llmtest.Call("write_file", `{"file_path":"b.go","content":"x"}`), llmtest.Fail(500))
 	res := r.run(Request{AllowedFiles: []string{"src/**"}})
 	r.fails(res, ScopeViolation)
 	if len(res.Detail.Changes) != 1 || !strings.Contains(res.Error, "upstream_error") {
+		t.Errorf("the result is %s", asJSON(t, res))
+	}
+}
+
+func TestRun_ReportsChangesOutsideTheScopeAfterAnInterruption(t *testing.T) {
+	r := newRig(t, llmtest.Call("write_file", `{"file_path":"b.go","content":"x"}`), llmtest.Turn{Delay: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r.config.Progress = func(string) {
+		if _, err := os.Stat(filepath.Join(r.dir, "b.go")); err == nil {
+			cancel()
+		}
+	}
+	res := Run(ctx, r.config, Request{Prompt: "the task", Dir: r.dir, AllowedFiles: []string{"src/**"}})
+	r.fails(res, ScopeViolation)
+	if !slices.Equal(res.Detail.Changes, []Change{{"b.go", "added"}}) || !strings.Contains(res.Error, "interrupted") {
 		t.Errorf("the result is %s", asJSON(t, res))
 	}
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
 )
 
 // init and result are lines of stream-json.
@@ -152,9 +154,17 @@ func TestCommand_RetriesOnlyBeforeAChange(t *testing.T) {
 	}{
 		"reading": {say(initLine, readLine), true}, "nothing": {"", true},
 		"a change": {say(initLine, bashLine), false}, "unknown output": {"echo hello", false},
+		"a file": {"echo x > file", false}, "a file that git ignores": {"echo x > ignored", false},
+		"a deleted file": {"rm old", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newCommandRig(t, "if [ -e again ]; then\n"+say(initLine, resultLine)+"exit 0; fi; touch again\n"+c.first+"\nexit 1")
+			again := filepath.Join(t.TempDir(), "again")
+			r := newCommandRig(t, "if [ -e "+again+" ]; then\n"+say(initLine, resultLine)+"exit 0; fi; touch "+again+"\n"+c.first+"\nexit 1")
+			for file, text := range map[string]string{"old": "old", ".gitignore": "ignored\n"} {
+				if err := os.WriteFile(filepath.Join(r.dir, file), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
 			r.config.wait = func(context.Context, time.Duration) error { return nil }
 			res := r.run(Request{MaxRetries: 1})
 			if c.again {
@@ -172,6 +182,33 @@ func TestCommand_ReportsChangesOutsideTheScope(t *testing.T) {
 	r.fails(res, ScopeViolation)
 	if !slices.Equal(res.Detail.Changes, []Change{{"other.txt", "added"}}) {
 		t.Errorf("the changes are %v", res.Detail.Changes)
+	}
+}
+
+func TestCommand_AScopeThatCannotBeCheckedIsAFailure(t *testing.T) {
+	state := t.TempDir()
+	r := newCommandRig(t, "rm -rf "+state+" && touch "+state+"\n"+say(initLine, resultLine))
+	r.config.State = state
+	res := r.run(Request{AllowedFiles: []string{"src/**"}})
+	r.fails(res, ScopeViolation)
+	if !strings.Contains(res.Error, "cannot be checked") {
+		t.Errorf("the error is %q", res.Error)
+	}
+}
+
+func TestScope_AFileThatCannotBeReadIsAFailure(t *testing.T) {
+	r := newCommandRig(t, "true")
+	if err := os.Symlink("loop", filepath.Join(r.dir, "loop")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := (&run{config: r.config, request: Request{Dir: r.dir, AllowedFiles: []string{}}}).openScope(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := tool.Call{Accesses: []policy.Access{{Kind: policy.Write, Target: filepath.Join(r.dir, "loop", "file")}}}
+	_, err = s.remember(t.Context(), c, func(context.Context) (tool.Result, error) { return tool.Result{}, nil })
+	if f := s.judge(t.Context(), nil); err != nil || f == nil || f.kind != ScopeViolation {
+		t.Errorf("%v, %+v, want a scope violation", err, f)
 	}
 }
 

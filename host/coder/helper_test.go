@@ -25,7 +25,7 @@ type rig struct {
 func newRig(t *testing.T, turns ...llmtest.Turn) *rig {
 	r := &rig{T: t, dir: realPath(t, t.TempDir()), model: llmtest.Play(turns...)}
 	r.config = Config{State: filepath.Join(t.TempDir(), "state"), Session: func(context.Context, string, Sandbox) (coding.Config, error) {
-		return coding.Config{Model: "script", Session: agent.Config{Client: r.model, Policy: policy.AllowAll{}}, Audit: coding.Audit{Off: true}}, nil
+		return coding.Config{Model: "script", Session: agent.Config{Client: r.model, Policy: policy.AllowAll{}}}, nil
 	}}
 	return r
 }

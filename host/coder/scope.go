@@ -31,6 +31,7 @@ type scope struct {
 
 	mu      sync.Mutex
 	written map[string]string // the digests of files before tools wrote them, by path
+	failed  error             // why a digest is missing
 }
 
 // openScope records the state of the directory before the run.
@@ -77,7 +78,8 @@ func (s *scope) remember(ctx context.Context, c tool.Call, next func(context.Con
 			if (a.Kind == policy.Write || a.Kind == policy.Delete) && !s.permits(s.relative(a.Target)) {
 				s.mu.Lock()
 				if _, ok := s.written[a.Target]; !ok {
-					s.written[a.Target] = digest(a.Target)
+					d, err := digest(a.Target)
+					s.written[a.Target], s.failed = d, errors.Join(s.failed, err)
 				}
 				s.mu.Unlock()
 			}
@@ -87,26 +89,40 @@ func (s *scope) remember(ctx context.Context, c tool.Call, next func(context.Con
 }
 
 // digest identifies the content of a file; "" means that it does not exist.
-func digest(path string) string {
+func digest(path string) (string, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return ""
+		return "", nil
 	case err != nil:
-		return err.Error()
+		return "", err
 	case !info.Mode().IsRegular(): // reading a FIFO would wait
-		return info.Mode().String()
+		return info.Mode().String(), nil
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return err.Error()
+		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return err.Error()
-	}
-	return fmt.Sprintf("%x", h.Sum(nil))
+	_, err = io.Copy(h, f)
+	return fmt.Sprintf("%x", h.Sum(nil)), err
+}
+
+// stamp identifies the state of all files in a directory, ignored files included, by their names, modes, sizes and times.
+func stamp(dir string) (string, error) {
+	h := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			fmt.Fprintf(h, "%q %v %d %d\n", path, info.Mode(), info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
 // judge returns the failure of a run that ended with f: a scope violation if it changed files that must not change, or
@@ -141,7 +157,7 @@ func (s *scope) changes(ctx context.Context) ([]Change, error) {
 		return nil, err
 	}
 	all, err := s.store.Diff(ctx, s.before, after)
-	if err != nil {
+	if err = errors.Join(err, s.failed); err != nil {
 		return nil, err
 	}
 	found := map[string]string{}
@@ -151,7 +167,11 @@ func (s *scope) changes(ctx context.Context) ([]Change, error) {
 		}
 	}
 	for path, old := range s.written {
-		name, now := s.relative(path), digest(path)
+		name := s.relative(path)
+		now, err := digest(path)
+		if err != nil {
+			return nil, err
+		}
 		if _, ok := found[name]; ok || now == old {
 			continue
 		}

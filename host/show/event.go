@@ -169,8 +169,11 @@ func hooked(d event.Hook) string {
 	if d.Outcome != event.HookOK {
 		text = strings.TrimSuffix(string(d.Outcome)+": "+Summary(d.Reason), ": ")
 	}
-	if d.Message != "" {
-		text = strings.TrimPrefix(text+"; "+Summary(d.Message), "; ")
+	if said := strings.Trim(d.Title+": "+d.Message, ": "); said != "" {
+		if d.Level != "" && d.Level != "info" {
+			said = d.Level + ": " + said
+		}
+		text = strings.TrimPrefix(text+"; "+Summary(said), "; ")
 	}
 	if text == "" {
 		return ""

@@ -21,23 +21,35 @@ type Calls struct {
 	Tools *tool.Registry
 	// Fire runs the hooks of an event. It adds what does not depend on the call to the input.
 	Fire func(ctx context.Context, in hook.Input) hook.Output
+	// Restrictions returns what hooks have restricted so far.
+	Restrictions func() []hook.Restriction
 }
 
-// Hooks returns the hooks for a pipeline. There are none if the set has no hooks of events before and after calls.
-func (h Calls) Hooks() []tool.Hook {
-	for _, e := range []hook.Event{hook.PreToolUse, hook.PostToolUse, hook.PostToolUseFailure, hook.FileChanged} {
-		if h.Set.Has(e) {
-			return []tool.Hook{h}
-		}
-	}
-	return nil
-}
-
-// BeforeTool runs the hooks of PreToolUse.
+// BeforeTool runs the hooks of PreToolUse, and applies restrictions to the call as the hooks leave it.
 func (h Calls) BeforeTool(ctx context.Context, c tool.Call) (tool.HookResult, error) {
 	spec, _ := h.Tools.Spec(c.Name)
 	out := h.Fire(ctx, hook.Input{Event: hook.PreToolUse, Call: c.ID, Tool: spec.Name, ToolInput: c.Args})
-	return tool.HookResult{Args: out.Input, Deny: out.Refuses(), Ask: out.Decision == hook.Ask, Message: cmp.Or(out.Reason, out.StopReason)}, nil
+	res := tool.HookResult{Args: out.Input, Deny: out.Refuses(), Ask: out.Decision == hook.Ask, Message: cmp.Or(out.Reason, out.StopReason)}
+	if out.Input != nil {
+		c.Args = out.Input
+	}
+	return h.Restrict(c, res), nil
+}
+
+// Restrict applies restrictions to what hooks decided on a call.
+func (h Calls) Restrict(c tool.Call, res tool.HookResult) tool.HookResult {
+	list := h.Restrictions()
+	if len(list) == 0 || res.Deny { // the usual case
+		return res
+	}
+	spec, _ := h.Tools.Spec(c.Name)
+	switch r := h.Set.Restriction(list, hook.Input{Tool: spec.Name, ToolInput: c.Args, Dir: c.Env.Info().Dir}); {
+	case r.Behavior == hook.Deny:
+		res.Deny, res.Message = true, "a hook has denied "+r.Tool+" for the rest of the session"
+	case r.Behavior == hook.Ask && !res.Ask:
+		res.Ask, res.Message = true, "a hook requires an approval for "+r.Tool
+	}
+	return res
 }
 
 // AfterTool runs the hooks of PostToolUse or PostToolUseFailure, unless the work was interrupted.
@@ -49,7 +61,7 @@ func (h Calls) AfterTool(ctx context.Context, c tool.Call, res *tool.Result) err
 	in := hook.Input{Event: hook.PostToolUse, Call: c.ID, Tool: spec.Name, ToolInput: c.Args}
 	if res.Error != nil {
 		in.Event, in.Error = hook.PostToolUseFailure, res.Error.Message
-	} else {
+	} else if h.Set.Has(hook.PostToolUse) {
 		in.Response = response(*res)
 	}
 	if out := h.Fire(ctx, in); out.Response != nil && res.Error == nil {
