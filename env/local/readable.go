@@ -115,10 +115,14 @@ var otherHomes = "/home/*"
 // configuration names them or the workspace is in them.
 func masked(c sandbox.Config) (list []string) {
 	all := slices.Concat(c.Masked, credential.Files(""))
+	var links realpath.Cache
 	for _, home := range homes() {
 		all = append(all, credential.InHome(home)...)
 		for _, name := range credential.Settings() {
 			path := filepath.Join(home, name)
+			if _, ok := links.Resolve(path); !ok {
+				continue
+			}
 			if data, err := os.ReadFile(path); err == nil && credential.HoldsToken(name, data) {
 				all = append(all, path)
 			}
@@ -126,7 +130,6 @@ func masked(c sandbox.Config) (list []string) {
 	}
 	workspace := append(slices.Clone(c.Writable), c.Dir)
 	seen := make(map[string]bool, len(all))
-	var links realpath.Cache
 	for _, path := range all {
 		path, _ = links.Resolve(path)
 		named := func(dir string) bool { return contains(dir, path) }

@@ -3,17 +3,25 @@
 package sandbox
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// masks notices when masked files appear, disappear or are replaced. There are hundreds of them, so it looks at their
-// directories, unless one has changed.
+// masks notices when masked files appear, disappear or are replaced. There are hundreds of them, most of which do not
+// exist, so it looks at their directories, and at the files only in directories that have changed.
 type masks struct {
 	files map[string]fileID
-	dirs  map[string]dirState // the innermost directory of each file that exists
+	dirs  map[string]*maskDir // the innermost directory of each file that exists
+}
+
+// maskDir is a directory with the files that it would contain, at any depth.
+type maskDir struct {
+	state dirState
+	files []string
 }
 
 // dirState is the state of a directory. Two changes may have the same time, so a state says nothing unless it was
@@ -29,13 +37,18 @@ const coarseTime = 50 * time.Millisecond
 
 // newMasks returns the present state of files.
 func newMasks(paths []string) masks {
-	m := masks{files: make(map[string]fileID, len(paths)), dirs: make(map[string]dirState)}
+	m := masks{files: make(map[string]fileID, len(paths)), dirs: make(map[string]*maskDir)}
 	for _, path := range paths {
 		dir := filepath.Dir(path)
 		for missing(dir) && len(dir) > 1 {
 			dir = filepath.Dir(dir)
 		}
-		m.dirs[dir] = stateOf(dir)
+		d := m.dirs[dir]
+		if d == nil {
+			d = &maskDir{state: stateOf(dir)}
+			m.dirs[dir] = d
+		}
+		d.files = append(d.files, path)
 	}
 	for _, path := range paths { // after the directories, so that no change is missed
 		m.files[path] = identify(path)
@@ -59,16 +72,46 @@ func stateOf(dir string) dirState {
 
 // changed reports whether a file is not what it was.
 func (m *masks) changed() bool {
-	same := true
-	for dir, was := range m.dirs {
-		if !was.settled || stateOf(dir) != was {
-			same = false
-			break
+	for dir, d := range m.dirs {
+		now := stateOf(dir)
+		if d.state.settled && now == d.state {
+			continue
+		}
+		if m.mayDiffer(dir, d.files) {
+			return m.refresh()
+		}
+		d.state = now
+	}
+	return false
+}
+
+// mayDiffer reports whether a directory has an entry that leads to one of its files, unless nothing about that file has
+// changed. A file whose directory appeared may differ.
+func (m *masks) mayDiffer(dir string, files []string) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return true
+	}
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		names[strings.ToLower(e.Name())] = true // some file systems ignore case
+	}
+	for _, path := range files {
+		rest := strings.TrimPrefix(path[len(dir):], "/")
+		name, _, deeper := strings.Cut(rest, "/")
+		was := m.files[path]
+		if !names[strings.ToLower(name)] && was == (fileID{}) {
+			continue
+		}
+		if deeper || identify(path) != was {
+			return true
 		}
 	}
-	if same {
-		return false
-	}
+	return false
+}
+
+// refresh looks at all files again, and reports whether one of them has changed.
+func (m *masks) refresh() bool {
 	paths := make([]string, 0, len(m.files))
 	for path := range m.files {
 		paths = append(paths, path)

@@ -3,8 +3,10 @@ package realpath
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Dir returns the absolute path of a directory without symbolic links.
@@ -46,32 +48,32 @@ func Resolve(path string) string {
 // Cache resolves many paths, and looks at each directory once. What changes meanwhile may be missed. The zero value is
 // ready to use.
 type Cache struct {
-	dirs map[string]entry
+	dirs map[string]*dir
 }
 
-// entry is what a path resolves to, and whether it exists.
-type entry struct {
-	real string
-	ok   bool
+// dir is a directory, which may not exist.
+type dir struct {
+	real  string
+	ok    bool
+	asked int
+	names map[string]bool // what it contains, lower-case; nil if that is not known
 }
+
+// A directory is listed when so many of its entries have been asked for, unless it has too many entries.
+const (
+	listAfter  = 4
+	maxEntries = 2000
+)
 
 // Resolve returns an absolute path without symbolic links, as far as it exists. ok is false if it does not exist.
 func (c *Cache) Resolve(path string) (real string, ok bool) {
 	path = filepath.Clean(path)
-	dir := filepath.Dir(path)
-	if dir == path {
+	if filepath.Dir(path) == path {
 		return path, true
 	}
-	if c.dirs == nil {
-		c.dirs = make(map[string]entry)
-	}
-	parent, known := c.dirs[dir]
-	if !known {
-		parent.real, parent.ok = c.Resolve(dir)
-		c.dirs[dir] = parent
-	}
-	real = filepath.Join(parent.real, filepath.Base(path))
-	if !parent.ok {
+	name, parent := filepath.Base(path), c.dir(filepath.Dir(path))
+	real = filepath.Join(parent.real, name)
+	if !parent.ok || parent.lacks(name) {
 		return real, false
 	}
 	fi, err := os.Lstat(real)
@@ -86,4 +88,41 @@ func (c *Cache) Resolve(path string) (real string, ok bool) {
 		return real, false
 	}
 	return target, true
+}
+
+func (c *Cache) dir(path string) *dir {
+	if d := c.dirs[path]; d != nil {
+		return d
+	}
+	d := &dir{}
+	d.real, d.ok = c.Resolve(path)
+	if c.dirs == nil {
+		c.dirs = make(map[string]*dir)
+	}
+	c.dirs[path] = d
+	return d
+}
+
+// lacks reports whether a directory certainly has no entry with this name, in any case.
+func (d *dir) lacks(name string) bool {
+	if d.asked++; d.asked == listAfter {
+		d.list()
+	}
+	return d.names != nil && !d.names[strings.ToLower(name)]
+}
+
+func (d *dir) list() {
+	f, err := os.Open(d.real)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	list, err := f.Readdirnames(maxEntries)
+	if err != nil && err != io.EOF || len(list) == maxEntries {
+		return
+	}
+	d.names = make(map[string]bool, len(list))
+	for _, name := range list {
+		d.names[strings.ToLower(name)] = true
+	}
 }
