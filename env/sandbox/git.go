@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/internal/gitconfig"
+	"github.com/reins-agent/reins/internal/gitdir"
 )
 
 // projectNames are files and directories of a project that decide what runs later, outside of the sandbox.
@@ -68,6 +69,36 @@ func (l *layout) protectDir(git string) {
 	for _, file := range append(userConfigs(), filepath.Join(git, "config")) {
 		l.protectNamed(file, work)
 	}
+}
+
+// surround adds the repository in whose work tree the workspace is a subdirectory: what its configuration names in the
+// workspace is protected, and the repository is as writable as at the top of its work tree, for commits. A repository
+// around the home directory stays read-only.
+func (l *layout) surround(dir string) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return
+	}
+	top, repo, err := gitdir.Find(gitdir.Host, dir)
+	git := filepath.Join(top, ".git")
+	if err != nil || repo == (gitdir.Repo{}) || slices.Contains(l.writable, top) || l.open(git) {
+		return
+	}
+	for _, file := range append(userConfigs(), filepath.Join(repo.Common, "config")) {
+		l.protectNamed(file, top)
+	}
+	if home, err := realHome(); err != nil || within(top, home) {
+		return
+	}
+	before := len(l.writable)
+	switch fi, err := os.Lstat(git); {
+	case err == nil && fi.Mode().IsRegular():
+		l.linkedWorktree(git)
+	case err == nil && fi.IsDir() && !redirects(git):
+		l.writable = append(l.writable, git)
+		l.protectDir(git)
+	}
+	l.around = slices.Clone(l.writable[before:])
 }
 
 // userConfigs returns the configuration files of git for all repositories.

@@ -141,6 +141,7 @@ func (s Support) Reads() bool { return s.Namespaces && s.Seccomp && s.Landlock >
 // decides.
 type layout struct {
 	writable  []string
+	around    []string // those of writable that belong to the repository around the workspace
 	protected []string // may not exist
 	reopened  []string // writable directories in a protected one
 	pinned    []string // stay writable, but cannot be moved
@@ -185,6 +186,9 @@ func (c Config) layout(roots []string) layout {
 	l := layout{writable: slices.Clone(roots)}
 	for _, root := range roots {
 		l.protect(root)
+	}
+	if len(roots) > 0 {
+		l.surround(c.Dir)
 	}
 	l.protected = slices.DeleteFunc(l.protected, func(p string) bool { return slices.Contains(roots, p) })
 	l.protectHome()
@@ -296,10 +300,7 @@ func missing(path string) bool {
 // protectHome protects the home directory if a command could change it, because shells and other programs run
 // commands from hidden files in it. The other directories in it stay writable.
 func (l *layout) protectHome() {
-	home, err := os.UserHomeDir()
-	if err == nil {
-		home, err = filepath.EvalSymlinks(home)
-	}
+	home, err := realHome()
 	if err != nil || !l.open(home) {
 		return
 	}
@@ -310,6 +311,15 @@ func (l *layout) protectHome() {
 			l.reopened = append(l.reopened, path)
 		}
 	}
+}
+
+// realHome returns the home directory without symbolic links.
+func realHome() (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(home)
 }
 
 // pin adds the directories between a writable one and a path in it with other rules: if they could be moved, a
