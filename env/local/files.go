@@ -35,14 +35,13 @@ func (e *Env) operate(ctx context.Context, op, path string, f func() error) erro
 	return nil
 }
 
-// usable returns an error if the environment cannot be used.
+// usable returns an error if the environment cannot be used. It takes no lock, because a sandbox that starts may look for
+// hidden files with this environment while e.mu waits for the sandbox.
 func (e *Env) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
+	if e.closed.Load() {
 		return env.ErrClosed
 	}
 	return nil

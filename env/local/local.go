@@ -47,6 +47,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -129,7 +130,7 @@ type state struct {
 	readConfig sandbox.Config // of readBox; making is held
 
 	mu        sync.Mutex
-	closed    bool
+	closed    atomic.Bool  // set with mu held
 	readBox   *sandbox.Box // of commands that only read; nil until there was one
 	seq       int
 	procs     map[*Process]struct{} // running, or with running descendants
@@ -232,11 +233,11 @@ func (e *Env) Info() env.Info {
 // Closing again does nothing.
 func (e *Env) Close() error {
 	e.mu.Lock()
-	if e.closed {
+	if e.closed.Load() {
 		e.mu.Unlock()
 		return nil
 	}
-	e.closed = true
+	e.closed.Store(true)
 	started := e.seq > 0
 	procs := make([]*Process, 0, len(e.procs))
 	for p := range e.procs {

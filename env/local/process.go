@@ -191,7 +191,7 @@ func (p *Process) end(timeout bool) {
 	p.timedOut = timeout
 	p.env.mu.Lock()
 	defer p.env.mu.Unlock()
-	if _, known := p.env.procs[p]; p.env.closed && !known {
+	if _, known := p.env.procs[p]; p.env.closed.Load() && !known {
 		close(p.killed) // Close has killed everything
 		return
 	}

@@ -77,7 +77,7 @@ func (e *Env) reader() (*sandbox.Box, sandbox.Config, error) {
 func (e *Env) openBox(box **sandbox.Box) (*sandbox.Box, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
+	if e.closed.Load() {
 		return nil, env.ErrClosed
 	}
 	return *box, nil
@@ -92,7 +92,7 @@ func (e *Env) makeBox(c sandbox.Config, keep func(*sandbox.Box)) (*sandbox.Box, 
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
+	if e.closed.Load() {
 		return nil, errors.Join(env.ErrClosed, box.Close())
 	}
 	keep(box)
@@ -371,7 +371,7 @@ func (e *Env) changeable(path string, last bool) (*tree, string, error) {
 
 // makeTemp creates the directory for temporary files. The caller holds e.mu.
 func (e *Env) makeTemp() error {
-	if e.closed {
+	if e.closed.Load() {
 		return env.ErrClosed
 	}
 	if e.hasTemp {

@@ -109,7 +109,7 @@ func (e *Env) adopted() func(identity) bool {
 			}
 		}
 		t, ok := readStat(id.pid, make([]byte, 4096))
-		return ok && (!t.starting || e.closed)
+		return ok && (!t.starting || e.closed.Load())
 	}
 }
 

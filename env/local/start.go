@@ -105,7 +105,7 @@ func (e *Env) program(c env.Command, dir string) (path string, args []string, er
 func (e *Env) register(c env.Command) (*Process, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
+	if e.closed.Load() {
 		return nil, fmt.Errorf("start a command: %w", env.ErrClosed)
 	}
 	if err := e.prepare(); err != nil {
@@ -206,7 +206,7 @@ func (p *Process) follow(c env.Command, pl *stdio) {
 		e.readers.Add(1)
 		go s.run()
 	}
-	closing := e.closed
+	closing := e.closed.Load()
 	e.mu.Unlock()
 
 	p.feed = pl.feed
