@@ -21,6 +21,7 @@ type file struct {
 	deep    bool // everything below is used too
 	visible bool // but hidden files are not
 	names   []string
+	pattern string // that the target is the directory of
 	follow  bool
 	split   bool // names below are split at blanks
 	command bool // a rule allows the command that uses it
@@ -47,7 +48,9 @@ func (j *judge) file(f file) Decision {
 	strictest := j.reads()
 	for i, t := range targets {
 		g := f
-		g.Target = t
+		if g.Target = t; f.glob && i == 0 { // the directory of the pattern
+			g.pattern = f.Target
+		}
 		g.deep = f.deep && (!f.glob || i > 0 || strings.Contains(f.Target, "**"))
 		if d := j.path(g); i == 0 || d.Verdict < strictest.Verdict {
 			strictest = d
@@ -184,7 +187,7 @@ func (j *judge) expand(pattern string) ([]string, error) {
 
 // path decides on one path.
 func (j *judge) path(f file) Decision {
-	code, what := describe(f.Access)
+	code, what := describe(Access{Kind: f.Kind, Target: cmp.Or(f.pattern, f.Target)})
 	w := j.q.Workspace
 	for _, list := range []struct {
 		rules   []Rule

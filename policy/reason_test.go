@@ -48,6 +48,7 @@ func TestReason_OfEveryCodeIsTrue(t *testing.T) {
 		{"deletes", "deletes " + dir + "/f", "", one(Delete, dir+"/f"), Workspace{Created: func(string) bool { return true }}},
 		{"deletes_outside", "deletes /srv/x, outside", "", one(Delete, "/srv/x"), Workspace{}},
 		{"deletes_foreign", "which this session did not create", ModeAcceptEdits, one(Delete, dir+"/f"), Workspace{Created: func(string) bool { return false }}},
+		{"deletes_foreign", "deletes " + dir + "/*.tmp", ModeAcceptEdits, run("rm *.tmp"), Workspace{}},
 		{"protected", "protected", ModeAcceptEdits, one(Write, dir+"/.git/config"), Workspace{}},
 		{"sandboxed", "make runs in the sandbox", ModeAuto, run("touch f; make"), Workspace{Sandboxed: true}},
 		{"runs", "make", ModeAcceptEdits, run("touch f; make"), Workspace{}},

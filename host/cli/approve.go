@@ -96,7 +96,7 @@ func (a *asker) refuse(ctx context.Context, r tool.Request, why string) tool.App
 	if policy.LeavesSandbox(r.Accesses) {
 		with = "--writable DIR, or --sandbox off"
 	} else if len(rules) > 0 {
-		with = "reins policy allow " + quoteRules(rules) + ", " + with
+		with = "reins policy allow --personal " + quoteRules(rules) + ", " + with
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

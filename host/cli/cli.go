@@ -80,6 +80,12 @@ func Main(h Host) int {
 	return exitCode(ctx, err)
 }
 
+// lostDir reports whether an error means that the working directory was removed.
+func lostDir(err error) bool {
+	var call *os.SyscallError
+	return errors.As(err, &call) && call.Syscall == "getwd"
+}
+
 // usageError reports a mistake on the command line.
 type usageError struct{ error }
 
@@ -121,6 +127,9 @@ func exitCode(ctx context.Context, err error) int {
 // oneLine returns an error as one line that is safe to print.
 func oneLine(err error) string {
 	text := err.Error()
+	if lostDir(err) {
+		text = "the working directory no longer exists; change to another directory"
+	}
 	if llm.KindOf(err) == llm.ErrConfiguration {
 		text = strings.Replace(text, "configuration: ", "", 1)
 	}

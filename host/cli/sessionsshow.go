@@ -241,7 +241,8 @@ func (v *transcript) note(indent, text string) {
 	}
 }
 
-// tool prints a tool call on one line, followed by its diff or the start of its result.
+// tool prints a tool call on one line, followed by its diff or the start of its result. The output of a command that
+// failed is shown too.
 func (v *transcript) tool(indent, title string, took time.Duration, d event.ToolCallEnd) {
 	sign, colour, note := "✓", show.Green, ""
 	if d.Error != nil {
@@ -253,7 +254,7 @@ func (v *transcript) tool(indent, title string, took time.Duration, d event.Tool
 		v.printf("%s", show.Diff(diff, indent+"    ", maxLines, v.colour))
 		return
 	}
-	if d.Error == nil {
+	if d.Error == nil || len(d.Artifacts.CommandsRun) > 0 {
 		v.result(indent+"    ", d.Model)
 	}
 }

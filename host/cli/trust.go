@@ -215,7 +215,7 @@ func (o trustCommand) printList(h Host, store *trust.Store) error {
 func trusts(h Host, dir string) bool {
 	st, err := h.trustState(dir)
 	switch {
-	case errors.Is(err, coding.ErrNoStateDir):
+	case errors.Is(err, coding.ErrNoStateDir), lostDir(err): // reported by what needs the directory
 	case err != nil:
 		notef(h, "untrusted project: %v", err)
 	case len(st.Changed) > 0:

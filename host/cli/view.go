@@ -223,7 +223,7 @@ func (r result) howToAllow() string {
 	if len(r.missing) == 0 {
 		return "there was no terminal to ask on: use --mode or --yes to permit such calls"
 	}
-	return "there was no terminal to ask on: to permit such calls, use --mode or --yes, or run: reins policy allow " + quoteRules(r.missing)
+	return "there was no terminal to ask on: to permit such calls, use --mode or --yes, or run: reins policy allow --personal " + quoteRules(r.missing)
 }
 
 // nextSteps names the commands that continue or undo the run.

@@ -12,32 +12,18 @@ import (
 // Calls tracks the open tool calls of a session and its subagents. Create one with make.
 type Calls map[string]*call
 
-type call struct {
-	start  event.ToolCallStart
-	asked  time.Time     // when the pending approval was requested
-	waited time.Duration // for approvals
-}
+type call struct{ start event.ToolCallStart }
 
 func callName(agent, id string) string { return agent + " " + id }
 
 // Note applies a record. It ignores the end of a call; see End.
 func (c Calls) Note(r event.Record) {
-	switch d := r.Data.(type) {
-	case event.ToolCallStart:
+	if d, ok := r.Data.(event.ToolCallStart); ok {
 		c[callName(r.Agent, d.ID)] = &call{start: d}
-	case event.ApprovalRequested:
-		if open := c[callName(r.Agent, d.ID)]; open != nil {
-			open.asked = r.Time
-		}
-	case event.ApprovalResolved:
-		if open := c[callName(r.Agent, d.ID)]; open != nil && !open.asked.IsZero() {
-			open.waited += r.Time.Sub(open.asked)
-			open.asked = time.Time{}
-		}
 	}
 }
 
-// End removes a call and returns its title and its duration without the wait for an approval.
+// End removes a call and returns its title and its duration, which does not include the wait for an approval.
 func (c Calls) End(agent string, d event.ToolCallEnd) (title string, took time.Duration) {
 	key := callName(agent, d.ID)
 	open := c[key]
@@ -45,7 +31,7 @@ func (c Calls) End(agent string, d event.ToolCallEnd) (title string, took time.D
 	if open == nil {
 		return Summary(d.Name), d.Duration
 	}
-	return Title(open.start.Name, open.start.Arguments), max(d.Duration-open.waited, 0)
+	return Title(open.start.Name, open.start.Arguments), d.Duration
 }
 
 // subjects are the arguments of all tools that best describe a call.
