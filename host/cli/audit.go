@@ -107,7 +107,10 @@ func newAuditShow(h Host) *cobra.Command {
 
 // show prints the selected lines, and reports damaged ones.
 func (f *auditFilter) show(ctx context.Context, h Host, path string) error {
-	t := &show.Table{Columns: []show.Column{{Title: "TIME"}, {Title: "SESSION"}, {Title: "TOOL", Colour: show.Cyan}, {Title: "RESULT"}, {Title: "DECISION"}, {Title: "CALL"}}}
+	t := &show.Table{Columns: []show.Column{
+		{Title: "TIME"}, {Title: "SESSION", Max: 26}, {Title: "TOOL", Colour: show.Cyan, Max: 32}, {Title: "RESULT", Max: 32},
+		{Title: "DECISION", Max: 48}, {Title: "CALL"},
+	}}
 	none, damaged := "no tool calls", false
 	if f.session+f.tool+f.since != "" {
 		none = "no matching tool calls"

@@ -81,11 +81,28 @@ func TestTable_TruncatesTheLastColumnToTheTerminal(t *testing.T) {
 	for width, want := range map[int]string{
 		0:  " N  TEXT\n10  " + strings.Repeat("x", 40) + "\n",
 		30: " N  TEXT\n10  " + strings.Repeat("x", 25) + "…\n",
-		5:  " N  TEXT\n10  " + strings.Repeat("x", 15) + "…\n", // at least 16
+		5:  " N  TEXT\n10  " + strings.Repeat("x", 9) + "…\n", // at least 10
 	} {
 		var b strings.Builder
 		if err := table.Print(&b, width, false); err != nil || b.String() != want {
 			t.Errorf("width %d: got error %v and\n%swant\n%s", width, err, b.String(), want)
+		}
+	}
+}
+
+// TestTable_NarrowsColumnsWithAMaximum has a table like that of sessions, which must fit on a terminal of 80 columns.
+func TestTable_NarrowsColumnsWithAMaximum(t *testing.T) {
+	table := &Table{Columns: []Column{{Title: "ID"}, {Title: "DIRECTORY", Max: 32, Tail: true}, {Title: "STATE", Max: 20}, {Title: "TITLE"}}}
+	table.Add(strings.Repeat("I", 26), "/home/me/src/github.com/example/project", "an unusual state", strings.Repeat("t", 40))
+	for width, want := range map[int]string{
+		120: strings.Repeat("I", 26) + "  …/src/github.com/example/project  an unusual state  " + strings.Repeat("t", 40) + "\n",
+		80:  strings.Repeat("I", 26) + "  …b.com/example/project  an unusual state  ttttttttt…\n",
+		60:  strings.Repeat("I", 26) + "  …ple/project  an unusual …  ttttttttt…\n", // the least
+	} {
+		var b strings.Builder
+		err := table.Print(&b, width, false)
+		if _, row, _ := strings.Cut(b.String(), "\n"); err != nil || row != want {
+			t.Errorf("width %d: got error %v and\n%swant\n%s", width, err, row, want)
 		}
 	}
 }

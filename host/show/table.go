@@ -14,7 +14,7 @@ import (
 type Column struct {
 	Title  string
 	Right  bool   // align right
-	Max    int    // maximum width on a terminal; 0 means no limit
+	Max    int    // maximum width on a terminal; 0 means no limit. Where space is scarce, these columns are narrower
 	Tail   bool   // truncate cells at their start
 	Colour string // of the cells
 }
@@ -94,14 +94,38 @@ func (t *Table) widths(maximum int) []int {
 	if maximum == 0 {
 		return widths
 	}
-	const minimum = 16 // for the last column
 	last := len(widths) - 1
 	left := maximum
 	for _, w := range widths[:last] {
 		left -= w + 2
 	}
-	widths[last] = min(widths[last], max(left, minimum))
+	left += t.narrow(widths[:last], min(widths[last], minLast)-left)
+	widths[last] = min(widths[last], max(left, minLast))
 	return widths
+}
+
+// The minimum widths of the last column, and of those that have a maximum.
+const (
+	minLast   = 10
+	minNarrow = 12
+)
+
+// narrow makes columns that have a maximum narrower, the widest first, and returns by how much in total.
+func (t *Table) narrow(widths []int, missing int) (saved int) {
+	for saved < missing {
+		widest := -1
+		for i, w := range widths {
+			if t.Columns[i].Max > 0 && w > minNarrow && (widest < 0 || w > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+		saved++
+	}
+	return saved
 }
 
 // Width returns the number of terminal columns of a text.
