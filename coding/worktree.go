@@ -143,7 +143,8 @@ func (w *worktrees) follow(ctx context.Context, s *agent.Session, meta event.Met
 	}
 	err := w.move(ctx, id)
 	if errors.Is(err, worktree.ErrNotFound) {
-		return s.Steer(llm.Text{Text: w.goneText(id)})
+		gone := fmt.Sprintf("[Worktree %s no longer exists. You work in %s again.]", name(id), w.home.Info().Dir)
+		return s.From(event.Origin{Kind: event.OriginWorktree, ID: id}).Steer(llm.Text{Text: gone})
 	}
 	return err
 }
@@ -172,7 +173,7 @@ func (w *worktrees) after(id string, d event.Data) string {
 			return ""
 		}
 	case event.SteeringQueued:
-		if id != "" && d.Message.Text() == w.goneText(id) {
+		if id != "" && d.Origin != nil && d.Origin.Kind == event.OriginWorktree && d.Origin.ID == id {
 			return ""
 		}
 	case event.SessionResume:
@@ -181,10 +182,6 @@ func (w *worktrees) after(id string, d event.Data) string {
 		}
 	}
 	return id
-}
-
-func (w *worktrees) goneText(id string) string {
-	return fmt.Sprintf("[Worktree %s no longer exists. You work in %s again.]", name(id), w.home.Info().Dir)
 }
 
 // name returns the name of the worktree with an ID.
