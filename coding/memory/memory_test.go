@@ -241,8 +241,8 @@ func TestStore_ProjectsHaveTheirOwnFiles(t *testing.T) {
 	if other := Open(notes, t.TempDir()); other.Path(Project) == r.store.Path(Project) || other.Path(User) != r.store.Path(User) {
 		t.Errorf("another project has %s", other.Path(Project))
 	}
-	if !strings.HasPrefix(r.store.Path(Project), state+string(filepath.Separator)) {
-		t.Errorf("%s is not in the state directory", r.store.Path(Project))
+	if !strings.HasPrefix(r.store.Path(Project), notes+string(filepath.Separator)) {
+		t.Errorf("%s is not with the notes", r.store.Path(Project))
 	}
 }
 
