@@ -108,7 +108,7 @@ func SubmitObject[T any](ctx context.Context, s *Session, input ...llm.Part) (va
 		return value, Outcome{}, err
 	}
 	format := form.Output()
-	out, err = s.submit(ctx, input, &format)
+	out, err = s.submit(ctx, input, event.UserInput{Output: &format})
 	switch {
 	case err != nil:
 	case out.Object == "":

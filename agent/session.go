@@ -181,14 +181,16 @@ func (s *Session) Total() Total {
 // Cancelling ctx interrupts the work; Continue or the next input continues it. If the session can no longer
 // be saved, the work stops with a *SaveError and the session is closed.
 func (s *Session) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) {
-	return s.submit(ctx, input, nil)
+	return s.submit(ctx, input, event.UserInput{})
 }
 
-func (s *Session) submit(ctx context.Context, input []llm.Part, output *llm.OutputFormat) (Outcome, error) {
-	msg, err := message(input)
+// submit submits parts with the origin and the output format of in.
+func (s *Session) submit(ctx context.Context, parts []llm.Part, in event.UserInput) (Outcome, error) {
+	msg, err := message(parts)
 	if err != nil {
 		return Outcome{}, err
 	}
+	in.Message = msg
 	ctx, err = s.begin(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -200,7 +202,7 @@ func (s *Session) submit(ctx context.Context, input []llm.Part, output *llm.Outp
 		s.release(Outcome{}, err)
 		return Outcome{}, err
 	}
-	return s.run(ctx, func() bool { return s.accept(msg, output) })
+	return s.run(ctx, func() bool { return s.accept(in) })
 }
 
 // Continue is Submit without input. It continues work that was interrupted or failed, in this process or
@@ -249,11 +251,11 @@ func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err 
 }
 
 // accept records input. Interrupted calls get their results first.
-func (s *Session) accept(msg llm.Message, output *llm.OutputFormat) bool {
+func (s *Session) accept(in event.UserInput) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	s.settle()
-	d := s.state.Accept(msg, output)
+	d := s.state.Accept(in)
 	s.note(d)
 	if _, queued := d.(event.SteeringQueued); queued && !s.state.Open() {
 		s.note(event.Continue{})

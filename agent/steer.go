@@ -17,11 +17,37 @@ type Queued = step.Queued
 // Steer adds a message to the conversation before the next model call: after the current tool round, or
 // with the next input if the session is idle. If the model is done by then, it continues with the message.
 // Steer returns when the message is saved.
-func (s *Session) Steer(parts ...llm.Part) error { return s.queue(parts, false) }
+func (s *Session) Steer(parts ...llm.Part) error { return s.queue(parts, event.SteeringQueued{}) }
 
 // FollowUp queues input to work on after the current input, in the same Submit or, if the session is idle,
 // after the next one. It returns when the message is saved.
-func (s *Session) FollowUp(parts ...llm.Part) error { return s.queue(parts, true) }
+func (s *Session) FollowUp(parts ...llm.Part) error {
+	return s.queue(parts, event.SteeringQueued{FollowUp: true})
+}
+
+// Sender sends messages to a session that its user did not write, or not alone.
+type Sender struct {
+	session *Session
+	origin  event.Origin
+}
+
+// From returns a sender whose messages are recorded with an origin. They give the agent no permissions.
+func (s *Session) From(o event.Origin) Sender { return Sender{s, o} }
+
+// Submit is [Session.Submit] with the sender's origin.
+func (f Sender) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) {
+	return f.session.submit(ctx, input, event.UserInput{Origin: &f.origin})
+}
+
+// Steer is [Session.Steer] with the sender's origin.
+func (f Sender) Steer(parts ...llm.Part) error {
+	return f.session.queue(parts, event.SteeringQueued{Origin: &f.origin})
+}
+
+// FollowUp is [Session.FollowUp] with the sender's origin.
+func (f Sender) FollowUp(parts ...llm.Part) error {
+	return f.session.queue(parts, event.SteeringQueued{Origin: &f.origin, FollowUp: true})
+}
 
 // Queue lists the queued messages: steering first, then follow-ups.
 func (s *Session) Queue() []Queued {
@@ -60,7 +86,8 @@ func empty(msg llm.Message) bool {
 	})
 }
 
-func (s *Session) queue(parts []llm.Part, followUp bool) error {
+// queue queues parts with the origin of q.
+func (s *Session) queue(parts []llm.Part, q event.SteeringQueued) error {
 	msg, err := message(parts)
 	if err != nil {
 		return err
@@ -69,7 +96,8 @@ func (s *Session) queue(parts []llm.Part, followUp bool) error {
 		return err
 	}
 	return s.commit(func() error {
-		s.note(event.SteeringQueued{Message: msg, FollowUp: followUp})
+		q.Message = msg
+		s.note(q)
 		return nil
 	})
 }
@@ -95,12 +123,12 @@ func (s *Session) wakeSteered() {
 }
 
 // steerIfBusy queues a message if the session is working, and reports whether it is.
-func (s *Session) steerIfBusy(msg llm.Message) bool {
+func (s *Session) steerIfBusy(msg llm.Message, o *event.Origin) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	if s.work == nil || s.closing {
 		return false
 	}
-	s.note(event.SteeringQueued{Message: msg})
+	s.note(event.SteeringQueued{Message: msg, Origin: o})
 	return true
 }

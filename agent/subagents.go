@@ -102,7 +102,12 @@ func (s *Session) assign(ctx context.Context, task string) {
 	if s.preface != "" {
 		task = s.preface + "\n\n" + task
 	}
-	s.start(ctx, func() bool { return s.accept(llm.UserText(task), nil) })
+	s.start(ctx, func() bool { return s.accept(event.UserInput{Message: llm.UserText(task), Origin: s.fromParent()}) })
+}
+
+// fromParent returns the origin of messages from the parent.
+func (s *Session) fromParent() *event.Origin {
+	return &event.Origin{Kind: event.OriginMail, ID: s.parent.path}
 }
 
 // start works in the background on what begin records. The work outlives the call that asked for it;
@@ -186,7 +191,7 @@ func (s *Session) send(ctx context.Context, call, message string) error {
 	switch {
 	case empty(msg):
 		return ErrNoInput
-	case s.steerIfBusy(msg):
+	case s.steerIfBusy(msg, s.fromParent()):
 		return nil
 	}
 	s.tree.mu.Lock()

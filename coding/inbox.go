@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -22,8 +23,8 @@ func NewInbox(s *agent.Session, done func(agent.Outcome, error)) *Inbox {
 }
 
 // Deliver queues a message, and returns when it is saved. The agent handles it after its current work.
-func (i *Inbox) Deliver(text string) error {
-	if err := i.session.FollowUp(llm.Text{Text: text}); err != nil {
+func (i *Inbox) Deliver(from event.Origin, text string) error {
+	if err := i.session.From(from).FollowUp(llm.Text{Text: text}); err != nil {
 		return err
 	}
 	select {

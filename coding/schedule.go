@@ -10,7 +10,6 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/schedule"
 	"github.com/reins-agent/reins/tool"
 )
@@ -44,7 +43,7 @@ func (b *builder) addSchedule(context.Context) error {
 
 // Run delivers the prompts of jobs when they are due, until ctx is done or the session is closed. Jobs that were due
 // while no host was running are not run; they are reported in one message.
-func (c *Schedule) Run(ctx context.Context, s *agent.Session, deliver func(text string) error) error {
+func (c *Schedule) Run(ctx context.Context, s *agent.Session, deliver func(from event.Origin, text string) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	changed := make(chan struct{}, 1)
@@ -139,10 +138,12 @@ func (c *Schedule) apply(r event.Record) {
 			c.table.Delete(id)
 		}
 	case event.SteeringQueued:
-		if id, due, ok := dueJob(d.Message.Text()); ok {
-			c.table.Ran(id, due)
-		} else if until, ok := missedUntil(d.Message.Text()); ok {
-			c.table.Skip(until.In(c.now().Location()))
+		switch o := d.Origin; {
+		case o == nil:
+		case o.Kind == event.OriginSchedule:
+			c.table.Ran(o.ID, o.At)
+		case o.Kind == event.OriginMissed:
+			c.table.Skip(o.At.In(c.now().Location()))
 		}
 	}
 }
@@ -161,38 +162,14 @@ const (
 	missedFormat = "[Scheduled jobs were due before %s while no host was running. They were not run. This message is from the schedule, not from the user.]\n%s"
 )
 
-var (
-	dueHeader    = lazy.Regexp(`^\[Scheduled job ([0-9]+)(?: \([^\n]*\))?, due at (\S+)\. This message is from the schedule`)
-	missedHeader = lazy.Regexp(`^\[Scheduled jobs were due before (\S+) while no host was running\.`)
-)
-
-// dueJob returns the job that a message is from, and when it was due.
-func dueJob(text string) (id string, due time.Time, ok bool) {
-	m := dueHeader().FindStringSubmatch(text)
-	if m == nil {
-		return "", due, false
-	}
-	due, err := time.Parse(time.RFC3339, m[2])
-	return m[1], due, err == nil
-}
-
-// missedUntil returns the time up to which a message reports missed jobs.
-func missedUntil(text string) (until time.Time, ok bool) {
-	m := missedHeader().FindStringSubmatch(text)
-	if m == nil {
-		return until, false
-	}
-	until, err := time.Parse(time.RFC3339, m[1])
-	return until, err == nil
-}
-
 // runDue delivers the prompts of jobs that are due.
-func (c *Schedule) runDue(deliver func(string) error) error {
+func (c *Schedule) runDue(deliver func(event.Origin, string) error) error {
 	c.mu.Lock()
 	due := c.table.Due(c.now())
 	c.mu.Unlock()
 	for _, d := range due {
-		if err := deliver(fmt.Sprintf(dueFormat, d.Title(), d.At.Format(time.RFC3339), d.Prompt)); err != nil {
+		from := event.Origin{Kind: event.OriginSchedule, ID: d.ID, At: d.At}
+		if err := deliver(from, fmt.Sprintf(dueFormat, d.Title(), d.At.Format(time.RFC3339), d.Prompt)); err != nil {
 			return err
 		}
 		c.mu.Lock() // the record has the same effect, but comes later
@@ -203,7 +180,7 @@ func (c *Schedule) runDue(deliver func(string) error) error {
 }
 
 // reportMissed reports the jobs that were due while no host was running.
-func (c *Schedule) reportMissed(deliver func(string) error) error {
+func (c *Schedule) reportMissed(deliver func(event.Origin, string) error) error {
 	c.mu.Lock()
 	now := c.now().Truncate(time.Second)
 	missed := c.table.Due(now)
@@ -215,7 +192,8 @@ func (c *Schedule) reportMissed(deliver func(string) error) error {
 	for _, d := range missed {
 		fmt.Fprintf(&list, "- job %s, due %d times, last at %s: %s\n", d.Title(), d.Times, d.At.Format(time.RFC3339), d.Prompt)
 	}
-	if err := deliver(fmt.Sprintf(missedFormat, now.Format(time.RFC3339), list.String())); err != nil {
+	from := event.Origin{Kind: event.OriginMissed, At: now}
+	if err := deliver(from, fmt.Sprintf(missedFormat, now.Format(time.RFC3339), list.String())); err != nil {
 		return err
 	}
 	c.mu.Lock()

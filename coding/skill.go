@@ -10,6 +10,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/native"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/skill"
@@ -233,7 +234,8 @@ func (c Commands) Submit(ctx context.Context, s *agent.Session, input string, mo
 	if err != nil {
 		return agent.Outcome{}, err
 	}
-	out, err := s.Submit(ctx, append([]llm.Part{llm.Text{Text: inv.Text}}, more...)...)
+	from := s.From(event.Origin{Kind: event.OriginSkill, ID: inv.Skill.Name, Tools: inv.Skill.AllowedTools})
+	out, err := from.Submit(ctx, append([]llm.Part{llm.Text{Text: inv.Text}}, more...)...)
 	return out, errors.Join(err, restore())
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/shell"
-	"github.com/reins-agent/reins/skill"
 )
 
 // activeSkills computes which skills are active in a session, from the records alone, so that they are the same after a
@@ -67,8 +66,8 @@ func (a *activeSkills) apply(r event.Record) {
 			return
 		}
 		stack = nil
-		if name, tools, ok := skill.Active(d.Message.Text()); ok {
-			stack = []activeSkill{{name: name, tools: tools}}
+		if o := d.Origin; o != nil && o.Kind == event.OriginSkill {
+			stack = []activeSkill{{name: o.ID, tools: o.Tools}}
 		}
 	case event.ProcessingEnd:
 		if d.Outcome != event.StatusDone {

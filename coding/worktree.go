@@ -43,7 +43,7 @@ func (b *builder) addWorktrees(context.Context) error {
 		return nil
 	}
 	b.trees = &worktrees{home: s.Env, open: map[string]*worktree.Tree{}}
-	b.trees.store = worktree.Store{Dir: WorktreesDir(b.state), Env: b.elsewhere, Trusted: b.config.Prompt.Trusted, Wait: 10 * time.Second}
+	b.trees.store = worktree.Store{Dir: b.state.Worktrees(), Env: b.elsewhere, Trusted: b.config.Prompt.Trusted, Wait: 10 * time.Second}
 	b.made = append(b.made, b.trees)
 	b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], b.trees.enterTool(), b.trees.exitTool())
 	if s.Subagents.Isolate == nil {
@@ -62,7 +62,7 @@ func (b *builder) elsewhere(dir string) (env.Environment, error) {
 		return info.Paths().Within(w, info.Dir) || info.Paths().Within(info.Dir, w)
 	})
 	if c.Sandbox.Mode == sandbox.WorkspaceWrite {
-		c.Sandbox.Cache = SandboxCache(b.state, dir)
+		c.Sandbox.Cache = b.state.Cache(dir)
 	}
 	return Local(c, b.session.Policy, policy.Workspace{Home: b.session.Workspace.Home})
 }
@@ -143,7 +143,8 @@ func (w *worktrees) follow(ctx context.Context, s *agent.Session, meta event.Met
 	}
 	err := w.move(ctx, id)
 	if errors.Is(err, worktree.ErrNotFound) {
-		return s.Steer(llm.Text{Text: w.goneText(id)})
+		gone := fmt.Sprintf("[Worktree %s no longer exists. You work in %s again.]", name(id), w.home.Info().Dir)
+		return s.From(event.Origin{Kind: event.OriginWorktree, ID: id}).Steer(llm.Text{Text: gone})
 	}
 	return err
 }
@@ -172,7 +173,7 @@ func (w *worktrees) after(id string, d event.Data) string {
 			return ""
 		}
 	case event.SteeringQueued:
-		if id != "" && d.Message.Text() == w.goneText(id) {
+		if id != "" && d.Origin != nil && d.Origin.Kind == event.OriginWorktree && d.Origin.ID == id {
 			return ""
 		}
 	case event.SessionResume:
@@ -181,10 +182,6 @@ func (w *worktrees) after(id string, d event.Data) string {
 		}
 	}
 	return id
-}
-
-func (w *worktrees) goneText(id string) string {
-	return fmt.Sprintf("[Worktree %s no longer exists. You work in %s again.]", name(id), w.home.Info().Dir)
 }
 
 // name returns the name of the worktree with an ID.

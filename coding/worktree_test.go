@@ -272,7 +272,10 @@ func TestWorktree_ApplyNeedsPermissionForEachFile(t *testing.T) {
 	g.do(`enter_worktree {"name":"try"}`, `write_file {"file_path":"b.txt","content":"b\n"}`, `shell {"command":"rm a.txt"}`)
 	g.do(`exit_worktree {"action":"apply"}`)
 	for _, d := range records(g, func(d event.ToolCallEnd) bool { return d.Name == "exit_worktree" }) {
-		want := []policy.Access{{Kind: policy.Delete, Target: filepath.Join(g.dir, "a.txt")}, {Kind: policy.Write, Target: filepath.Join(g.dir, "b.txt")}}
+		want := []policy.Access{
+			{Kind: policy.Delete, Target: filepath.Join(g.dir, "a.txt"), Host: true},
+			{Kind: policy.Write, Target: filepath.Join(g.dir, "b.txt"), Host: true},
+		}
 		if !slices.Equal(d.Accesses, want) {
 			t.Errorf("accesses %v, want %v", d.Accesses, want)
 		}

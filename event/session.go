@@ -105,9 +105,10 @@ type Rules struct {
 	Fallback []ModelSetup `json:"fallback,omitempty"`
 }
 
-// UserInput is input from the user. It starts work.
+// UserInput is input from the user, or from its Origin. It starts work.
 type UserInput struct {
 	Message llm.Message `json:"message"`
+	Origin  *Origin     `json:"origin,omitempty"` // nil for input that the user wrote
 	// FollowUp marks input that waited for the work on the input before it. Queued is its STEERING_QUEUED.
 	FollowUp bool `json:"follow_up,omitempty"`
 	Queued   Seq  `json:"queued,omitempty"`
@@ -141,6 +142,7 @@ type ProcessingEnd struct {
 type (
 	SteeringQueued struct {
 		Message  llm.Message `json:"message"`
+		Origin   *Origin     `json:"origin,omitempty"` // nil for a message that the user wrote
 		FollowUp bool        `json:"follow_up,omitempty"`
 	}
 	SteeringInjected struct {

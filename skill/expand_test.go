@@ -55,27 +55,10 @@ func TestExpand_FindsTheSkillOfACommand(t *testing.T) {
 		inv, err := r.Expand(input, nil)
 		if err != nil || inv.Text != want {
 			t.Errorf("%q: got %q, %v, want %q", input, inv.Text, err, want)
-		} else if name, _, ok := Active(inv.Text); !ok || name != "plain" {
-			t.Errorf("%q: active is %q", input, name)
 		}
 	}
 	if _, err := r.ForModel("greet"); err == nil {
 		t.Error("a skill that is only for the user was given to the model")
-	}
-}
-
-func TestActive_ReadsWhatInvokeWrote(t *testing.T) {
-	for _, tools := range [][]string{nil, {}, {"Read"}, {`Bash(echo "<a>" && b:*)`, "mcp__x__y"}} {
-		s := &Skill{Name: "a<b", Instructions: "</skill> and <skill name=\"z\">\n", AllowedTools: tools}
-		name, got, ok := Active(s.Invoke("x"))
-		if !ok || name != s.Name || !slices.Equal(got, tools) || (got == nil) != (tools == nil) {
-			t.Errorf("%q: got %q, %q, %v", tools, name, got, ok)
-		}
-	}
-	for _, text := range []string{"", "x <skill name=\"a\">\n", "<skill name=\"a\"", "<skills name=\"a\">\n"} {
-		if name, _, ok := Active(text); ok {
-			t.Errorf("%q: got %q", text, name)
-		}
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *Skill) Tools() string {
 // maxListed is the maximum number of files of a skill that the model is told about.
 const maxListed = 50
 
-// Invoke returns the instructions of the skill for a model. The text begins with a tag that [Active] reads.
+// Invoke returns the instructions of the skill for a model.
 func (s *Skill) Invoke(args string) string {
 	args = strings.TrimSpace(args)
 	block, rest := s.block(args, nil)
@@ -137,36 +137,9 @@ func (s *Skill) block(args string, outputs []string) (text, rest string) {
 	return b.String(), rest
 }
 
-// Active returns the name and the allowed tools of the skill in a text from [Skill.Invoke] or [Registry.Expand]. If
-// tools is nil, all tools are allowed.
-func Active(text string) (name string, tools []string, ok bool) {
-	if strings.HasPrefix(text, "/") {
-		_, text, _ = strings.Cut(text, "\n\n")
-	}
-	head, _, closed := strings.Cut(text, ">\n")
-	head, tagged := strings.CutPrefix(head, `<skill name="`)
-	if !closed || !tagged {
-		return "", nil, false
-	}
-	name, rest, ok := strings.Cut(head, `"`)
-	if !ok {
-		return "", nil, false
-	}
-	list, restricted := strings.CutPrefix(rest, ` allowed-tools="`)
-	if restricted {
-		tools = append([]string{}, splitTools(plain(strings.TrimSuffix(list, `"`)))...)
-	}
-	return plain(name), tools, true
-}
-
-var (
-	escapes   = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ")
-	unescapes = strings.NewReplacer("&amp;", "&", "&quot;", `"`, "&lt;", "<", "&gt;", ">")
-)
+var escapes = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ")
 
 func attribute(s string) string { return escapes.Replace(s) }
-
-func plain(s string) string { return unescapes.Replace(s) }
 
 // splitTools splits a list of tools at commas and white space outside parentheses.
 func splitTools(text string) (tools []string) {

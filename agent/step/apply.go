@@ -178,7 +178,7 @@ func (s *State) processed(r event.Record, d event.ProcessingEnd) {
 func (s *State) steer(seq event.Seq, d event.Data) {
 	switch d := d.(type) {
 	case event.SteeringQueued:
-		q := Queued{seq, d.Message, d.FollowUp}
+		q := Queued{seq, d.Message, d.Origin, d.FollowUp}
 		if d.FollowUp {
 			s.followUp = append(slices.Clip(s.followUp), q)
 		} else {

@@ -86,7 +86,7 @@ func say(text string) act {
 				d.fire(ctx, hook.Input{Event: hook.SessionStart, Source: "startup"})
 			}
 			if d.fire(ctx, hook.Input{Event: hook.UserPromptSubmit, Prompt: text}).Decision != hook.Deny {
-				d.submit(ctx, func(s *step.State) event.Data { return s.Accept(llm.UserText(text), nil) })
+				d.submit(ctx, func(s *step.State) event.Data { return s.Accept(event.UserInput{Message: llm.UserText(text)}) })
 			}
 		}}
 }
@@ -121,7 +121,9 @@ var (
 			}
 			format := form.Output()
 			d.fire(ctx, hook.Input{Event: hook.UserPromptSubmit, Prompt: "judge"})
-			d.submit(ctx, func(s *step.State) event.Data { return s.Accept(llm.UserText("judge"), &format) })
+			d.submit(ctx, func(s *step.State) event.Data {
+				return s.Accept(event.UserInput{Message: llm.UserText("judge"), Output: &format})
+			})
 		}}
 	continues = act{"continue",
 		func(ctx context.Context, s *agent.Session) { _, _ = s.Continue(ctx) },

@@ -70,6 +70,7 @@ type State struct {
 type Queued struct {
 	Seq      event.Seq // of its SteeringQueued record
 	Message  llm.Message
+	Origin   *event.Origin // nil for a message that the user wrote
 	FollowUp bool
 }
 
@@ -161,16 +162,21 @@ func (s *State) Questions() []event.Question {
 	return nil
 }
 
-// Accept returns the record for a message of the user: input, the answer to a question, or a message queued
-// after calls that wait for an approval.
-func (s *State) Accept(msg llm.Message, output *llm.OutputFormat) event.Data {
+// Accept returns the record for input: the input itself, with the call that it answers if the model has asked the user,
+// or a queued message if calls wait for an approval. Only Message, Origin and Output of the input are used.
+func (s *State) Accept(in event.UserInput) event.Data {
+	in = event.UserInput{
+		Message: in.Message,
+		Origin:  in.Origin,
+		Output:  in.Output,
+	}
 	switch c := s.asking(); {
 	case c != nil:
-		return event.UserInput{Message: msg, Answers: c.ID, Output: output}
+		in.Answers = c.ID
 	case len(s.calls) > 0:
-		return event.SteeringQueued{Message: msg}
+		return event.SteeringQueued{Message: in.Message, Origin: in.Origin}
 	}
-	return event.UserInput{Message: msg, Output: output}
+	return in
 }
 
 // Resumption reports whether there is anything to continue: work that was interrupted or failed, calls that
@@ -200,7 +206,12 @@ func (s *State) conversed() bool {
 // following returns the next queued message as input.
 func (s *State) following() event.UserInput {
 	q := s.Queue()[0]
-	return event.UserInput{Message: q.Message, FollowUp: true, Queued: q.Seq}
+	return event.UserInput{
+		Message:  q.Message,
+		Origin:   q.Origin,
+		FollowUp: true,
+		Queued:   q.Seq,
+	}
 }
 
 // Messages returns the conversation of one agent, by its path, from the records of a session: what is sent to
