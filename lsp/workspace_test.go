@@ -265,18 +265,18 @@ func TestWorkspace_FailsAtOnceWhenAServerDies(t *testing.T) {
 	}
 }
 
-// await waits until the server has told something; see [fake.tell].
-func (r *rig) await(c *client, name string) {
+// await waits until the server has told something, and returns its number; see [fake.tell].
+func (r *rig) await(c *client, name string) int {
 	for {
 		f, changed := c.findings("/" + name)
 		if f.seq > 0 {
-			return
+			return f.version
 		}
 		select {
 		case <-changed:
 		case <-c.conn.gone:
 			r.t.Errorf("the server ended before %s: %v", name, c.conn.ended())
-			return
+			return 0
 		}
 	}
 }
@@ -560,6 +560,26 @@ func TestWorkspace_NoticesChangesByOthers(t *testing.T) {
 	want := "a.fk:3:5: def other\nb.fk:1:5: see other\n"
 	if got := r.found(r.References(t.Context(), r.point("a.fk", 3, "other"))); got != want {
 		t.Errorf("the references are %q, want %q", got, want)
+	}
+}
+
+func TestChange_TellsTheServerWhatHappenedToFiles(t *testing.T) {
+	r := open(t, fakeServer(t, "ok", utf16Units))
+	a, b, c := r.write("a.fk", "one\n"), r.write("b.fk", "two\n"), filepath.Join(r.dir, "c.fk")
+	running := r.start()
+	ch := r.Before(t.Context(), []string{a, b, c})
+	r.write("a.fk", "changed\n")
+	if err := os.Remove(b); err != nil {
+		t.Fatal(err)
+	}
+	r.write("c.fk", "new\n")
+	if _, err := ch.After(t.Context(), t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"a.fk": 2, "b.fk": 3, "c.fk": 1} {
+		if got := r.await(running, "watched-"+name); got != want {
+			t.Errorf("%s: type %d, want %d", name, got, want)
+		}
 	}
 }
 

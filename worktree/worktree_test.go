@@ -539,6 +539,9 @@ func TestCreate_CarriesUncommittedChanges(t *testing.T) {
 	if out := gitAt(t, tree.Dir(), "status", "--porcelain"); out != "" {
 		t.Errorf("git status in the worktree: %s", out)
 	}
+	if got, want := gitAt(t, tree.Dir(), "log", "--format=%s"), "Uncommitted changes\nfirst"; got != want {
+		t.Errorf("history %q, want %q", got, want)
+	}
 	if err := tree.Remove(context.Background()); err != nil {
 		t.Error(err)
 	}
@@ -660,6 +663,25 @@ func TestOpen_OneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.Close()
+}
+
+func TestFind_OnlyWorktreesOfTheDirectory(t *testing.T) {
+	r := newRig(t)
+	r.create(Options{Name: "here"})
+	other := r.open(filepath.Join(r.dir, "sub"))
+	there, err := r.store.Create(context.Background(), other, Options{Name: "there"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { there.Close() })
+	for from, names := range map[string]map[string]bool{r.dir: {"here": true, "there": false}, other.Info().Dir: {"here": false, "there": true}} {
+		for name, want := range names {
+			i, err := r.store.Find(from, name)
+			if want && (err != nil || i.From != from || i.Name() != name) || !want && !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s from %s: got %s of %s, error %v; want it to be found: %v", name, from, i.ID, i.From, err, want)
+			}
+		}
+	}
 }
 
 func TestEnv_StaysInTheWorktree(t *testing.T) {

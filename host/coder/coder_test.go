@@ -134,7 +134,8 @@ func TestRun_RefusesInvalidRequests(t *testing.T) {
 		"directory": {Dir: "/nowhere/at/all"}, "sandbox": {Sandbox: "none"}, "full access": {Sandbox: FullAccess},
 		"pattern": {AllowedFiles: []string{"["}}, "absolute pattern": {AllowedFiles: []string{"/etc/**"}}, "pattern outside": {AllowedFiles: []string{"../**"}},
 		"retries": {MaxRetries: 11}, "negative retries": {MaxRetries: -1}, "timeout": {IdleTimeout: -1}, "contract": {Contract: strings.Repeat("x", 64<<10+1)},
-		"prompt": {Prompt: " "},
+		"contract and guardrails": {Contract: strings.Repeat("x", 32<<10), Guardrails: strings.Repeat("x", 32<<10+1)},
+		"prompt":                  {Prompt: " "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
