@@ -203,3 +203,20 @@ func TestTable_DueMissedAndLimits(t *testing.T) {
 		t.Error("a 51st job was accepted")
 	}
 }
+
+func TestTable_AJobThatRunsOnceMayBeDueLater(t *testing.T) {
+	var table Table
+	j := Job{Schedule: "0 9 1 6 *", Prompt: "p", Once: true, Created: time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)}
+	once, err := table.New(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Add(once)
+	if got, want := table.Next(time.UTC), time.Date(2027, 6, 1, 9, 0, 0, 0, time.UTC); !got.Equal(want) {
+		t.Errorf("due at %v, want %v", got, want)
+	}
+	j.Once = false
+	if _, err := table.New(j); err == nil {
+		t.Error("a job that repeats was accepted, although it ends before it is due")
+	}
+}

@@ -12,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
 )
 
 // keys returns the names in a JSON object.
@@ -268,6 +271,20 @@ func TestRun_DoesNotRetry(t *testing.T) {
 				t.Errorf("the model was called %d times, want %d", n, len(c.turns)-1)
 			}
 		})
+	}
+}
+
+func TestRun_DoesNotRetryAfterAToolWhoseAccessesAreUnknown(t *testing.T) {
+	r := newRig(t, llmtest.Call("remote", `{}`), llmtest.Fail(500), llmtest.Say("done"))
+	remote := tool.New(tool.Spec{Name: "remote", Description: "Does something elsewhere."}, nil,
+		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Success("ok"), nil })
+	r.config.Session = func(context.Context, string, Sandbox) (coding.Config, error) {
+		return coding.Config{Model: "script", Tools: []tool.Tool{remote}, Session: agent.Config{Client: r.model, Policy: policy.AllowAll{}}}, nil
+	}
+	r.config.wait = func(context.Context, time.Duration) error { return nil }
+	r.fails(r.run(Request{MaxRetries: 5}), UpstreamError)
+	if n := len(r.model.Requests()); n != 2 {
+		t.Errorf("the model was called %d times, want 2", n)
 	}
 }
 
