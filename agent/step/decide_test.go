@@ -170,6 +170,20 @@ func TestNext_TruncatedAnswersAreCountedAgainAfterAWholeOne(t *testing.T) {
 	}
 }
 
+func TestNext_ContextOfHooksFollowsTheResultsInTheOrderOfTheCalls(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{})
+	c.answer(llm.FinishToolCalls, llm.ToolCall{ID: "a", Name: "read", Arguments: "{}"}, llm.ToolCall{ID: "b", Name: "read", Arguments: "{}"})
+	for _, id := range []string{"b", "a"} {
+		c.add(event.ToolCallStart{ID: id, Name: "read"}, event.Hook{Event: "PostToolUse", Call: id, Context: "about " + id},
+			event.ToolCallEnd{ID: id, Name: "read", Model: "ok"})
+	}
+	c.next()
+	got := texts(c.Agent("").Messages())
+	if want := []string{"user: PostToolUse hook: about a", "user: PostToolUse hook: about b"}; !slices.Equal(got[max(0, len(got)-2):], want) {
+		t.Errorf("the conversation ends with %q, want %q", got, want)
+	}
+}
+
 // Whoever interrupts the work may still answer the question that is open.
 func TestNext_CallsWaitForAnApprovalAfterAnInterruption(t *testing.T) {
 	c := begin(event.ModelSetup{}, event.Rules{})
