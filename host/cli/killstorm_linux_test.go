@@ -32,7 +32,7 @@ func TestRun_KilledOnABusyMachineAndResumedAtOnceDoesNothingTwice(t *testing.T) 
 		t.Parallel()
 		path = slowGrep(t)
 	}
-	buildReins(t, home)
+	plainReins(t)
 	crowd(t, others)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var waits []time.Duration
@@ -175,7 +175,7 @@ func (s *storm) run(killAfter time.Duration) (killed, over bool, wait time.Durat
 	} else {
 		args = append(args, "--provider", "anthropic", "--session-id", s.id, "Do the task.")
 	}
-	cmd := exec.Command(plainReins(s.home), args...)
+	cmd := exec.Command(plainReins(s.T), args...)
 	cmd.Dir, cmd.Env = s.dir, append(runEnv(s.home), "PATH="+s.path+os.Getenv("PATH"))
 	var last string
 	out, err := cmd.StdoutPipe()
