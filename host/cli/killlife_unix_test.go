@@ -98,6 +98,7 @@ var buildReins = sync.OnceValues(func() (string, error) {
 func (l *life) run(end moment, args ...string) (p process) {
 	l.processes++
 	base := l.server.BaseURL(protocols[l.provider])
+	// The tools of this profile have the same names with every provider.
 	cmd := exec.Command(plainReins(l.T), append([]string{"run", "--yes", "--output", "stream-json", "--profile", "generic", "--base-url", base}, args...)...)
 	cmd.Dir, cmd.Env = l.task.dir, runEnv(l.home)
 	var stderr strings.Builder

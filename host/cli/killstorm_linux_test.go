@@ -165,6 +165,7 @@ func (s *storm) reply(int, *llm.Request) llmtest.Turn {
 // run runs the program, and kills it when a command has run for a time; negative is never. It returns
 // how long a resumed session took from process start to its first record.
 func (s *storm) run(killAfter time.Duration) (killed, over bool, wait time.Duration) {
+	// The tools of this profile have the same names with every provider.
 	args := []string{"run", "--yes", "--output", "stream-json", "--profile", "generic", "--base-url", s.server.BaseURL("anthropic")}
 	resumed := s.begun
 	if resumed {
