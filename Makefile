@@ -31,8 +31,9 @@ vet:
 # need not wait a second at the end of each process.
 RACE := ./agent ./audit ./event ./event/filestore ./hook ./llm ./llm/wire ./tool
 
-# Long sessions with strict servers take too long with the race detector.
-LONG := ^(TestBound|TestCached)
+# Long sessions with strict servers take too long with the race detector. Nothing in them happens at once that does not
+# in other tests.
+LONG := ^(TestBound|TestCached|TestCompaction_Any|TestLoop_)
 
 # Many tests wait most of the time, so two of the targets run at once. Staticcheck uses the time that they leave.
 packages:
