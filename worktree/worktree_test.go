@@ -442,7 +442,7 @@ func TestPlan_TellsWhatApplyWouldDo(t *testing.T) {
 		{Path: filepath.Join(r.dir, "sub/b.txt"), Before: []byte("b\n"), Existed: true},
 	}
 	if !reflect.DeepEqual(changes, want) {
-		t.Errorf("got  %q\nwant %q", changes, want)
+		t.Errorf("got  %+v\nwant %+v", changes, want)
 	}
 }
 
