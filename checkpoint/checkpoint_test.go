@@ -218,6 +218,18 @@ func TestTake_FailsAboveTheLimits(t *testing.T) {
 	}
 }
 
+func TestTake_SucceedsAtTheLimits(t *testing.T) {
+	base := t.TempDir()
+	w := openWorkspace(t, base)
+	w.write("a", strings.Repeat("x", 600))
+	w.write("b", strings.Repeat("x", 500))
+	s, err := Open(Config{Dir: w.dir, Store: filepath.Join(base, "exact"), MaxBytes: 1100, MaxFiles: 2})
+	must(t, err)
+	_, stats, err := s.Take(context.Background(), "")
+	must(t, err)
+	equal(t, "files", stats.Files, 2)
+}
+
 func TestTake_LargeFilesShareTheirPieces(t *testing.T) {
 	w := newWorkspace(t)
 	big := strings.Repeat("0123456789abcdef", 4<<20/16)

@@ -67,6 +67,24 @@ func TestRestore_WritesToReadOnlyDirectories(t *testing.T) {
 	equal(t, "redo", w.status(a), "-ro/g +ro/new ~ro/sub/f")
 }
 
+func TestRestore_KeepsTheOwnerOfAFileThatItReplaces(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to others")
+	}
+	w := newWorkspace(t)
+	w.write("f", "1")
+	a := w.take()
+	w.write("f", "2")
+	must(t, os.Chown(w.path("f"), 12345, 54321))
+	w.restore(a)
+	info, err := os.Lstat(w.path("f"))
+	must(t, err)
+	st := info.Sys().(*syscall.Stat_t)
+	equal(t, "user", st.Uid, 12345)
+	equal(t, "group", st.Gid, 54321)
+	equal(t, "status", w.status(a), "")
+}
+
 func TestTake_ListsUnreadableFilesAndRestoreKeepsThem(t *testing.T) {
 	dir, ours := asNobody(t)
 	if !ours {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +23,21 @@ func TestRestore_CanBeUndoneAndRedone(t *testing.T) {
 	same(t, "undo again", w.state(), one)
 	equal(t, "changes", len(undo.Changes) > 0, true)
 	equal(t, "same changes both ways", len(undo.Changes), len(redo.Changes))
+}
+
+func TestRestore_KeepsTheCheckpointThatItRestoresAboveTheLimit(t *testing.T) {
+	w := newWorkspace(t)
+	w.store.keep = 2
+	w.write("f", "1")
+	first := w.take()
+	want := w.state()
+	w.write("f", "2")
+	w.take()
+	for i := range 3 {
+		w.write("f", fmt.Sprint("later ", i))
+		w.restore(first)
+		same(t, "restored", w.state(), want)
+	}
 }
 
 func TestRestore_OneFileLeavesTheOthers(t *testing.T) {

@@ -76,6 +76,7 @@ func repository(t *testing.T) project {
 	return p
 }
 
+// env returns an environment without a sandbox, which is the default of [coding.Open].
 func (p project) env(below string) env.Environment { return p.open(below, sandbox.Config{}) }
 
 // boxed returns an environment with the default sandbox.

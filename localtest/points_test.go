@@ -99,7 +99,7 @@ func TestImage_IsNotSentToAModelWithoutVision(t *testing.T) {
 	dir, _ := project(t)
 	var sent recorder
 	session, err := coding.Open(t.Context(), coding.Config{
-		Provider: "local", Model: "text", Dir: dir, NoSave: true,
+		Provider: "local", Model: "text", Dir: dir, State: t.TempDir(),
 		Connect: connect.Config{BaseURL: shared.url("/v1"), HTTPClient: &http.Client{Transport: &sent}},
 	})
 	if err != nil {

@@ -76,8 +76,11 @@ func (f *fake) message(b []byte) {
 		ContentChanges []struct{ Text string }
 		Position       position
 		NewName        string
-		Changes        []struct{ URI string }
-		Capabilities   struct {
+		Changes        []struct {
+			URI  string
+			Type int
+		}
+		Capabilities struct {
 			Experimental struct{ ServerStatusNotification bool }
 		}
 	}
@@ -104,10 +107,10 @@ func (f *fake) message(b []byte) {
 		delete(f.docs, doc.URI)
 	case "workspace/didChangeWatchedFiles":
 		for _, c := range p.Changes {
-			f.tell("watched-" + filepath.Base(c.URI))
+			f.tell("watched-"+filepath.Base(c.URI), c.Type)
 		}
 	case "$/cancelRequest":
-		f.tell("cancelled")
+		f.tell("cancelled", 0)
 	case "shutdown":
 		f.out(message{ID: m.ID, Result: json.RawMessage("null")})
 	case "exit":
@@ -125,7 +128,7 @@ func (f *fake) message(b []byte) {
 			f.progress("begin")
 		}
 		f.out(message{ID: m.ID, Result: []any{}})
-		f.tell("begun")
+		f.tell("begun", 0)
 	case "fake/load":
 		f.progress("end")
 	default:
@@ -185,9 +188,9 @@ func (f *fake) begin() {
 	}
 }
 
-// tell tells the test that something has happened, by a diagnostic of a file.
-func (f *fake) tell(name string) {
-	f.out(message{Method: "textDocument/publishDiagnostics", Params: map[string]any{"uri": "file:///" + name, "diagnostics": []any{}}})
+// tell tells the test that something has happened, by diagnostics of a file. Their version is a number that belongs to it.
+func (f *fake) tell(name string, number int) {
+	f.out(message{Method: "textDocument/publishDiagnostics", Params: map[string]any{"uri": "file:///" + name, "version": number, "diagnostics": []any{}}})
 }
 
 func (f *fake) set(uri, text string, version int) {
@@ -233,10 +236,10 @@ func (f *fake) request(m received, uri string, at position, newName string) {
 	t := newText(f.docs[uri])
 	switch {
 	case f.mode == "silent":
-		f.tell("asked")
+		f.tell("asked", 0)
 		return
 	case f.mode == "crash":
-		fmt.Fprintln(os.Stderr, "panic: broken")
+		fmt.Fprintln(os.Stderr, strings.Repeat("loading a file\n", 1000)+"panic: broken") // more than is kept
 		os.Exit(2)
 	}
 	rest := t.s[t.offset(at, f.enc):]

@@ -265,18 +265,18 @@ func TestWorkspace_FailsAtOnceWhenAServerDies(t *testing.T) {
 	}
 }
 
-// await waits until the server has told something; see [fake.tell].
-func (r *rig) await(c *client, name string) {
+// await waits until the server has told something, and returns its number; see [fake.tell].
+func (r *rig) await(c *client, name string) int {
 	for {
 		f, changed := c.findings("/" + name)
 		if f.seq > 0 {
-			return
+			return f.version
 		}
 		select {
 		case <-changed:
 		case <-c.conn.gone:
 			r.t.Errorf("the server ended before %s: %v", name, c.conn.ended())
-			return
+			return 0
 		}
 	}
 }
@@ -441,37 +441,40 @@ func TestRename_RefusesWhatItCannotApply(t *testing.T) {
 
 func TestChange_ReportsNewErrors(t *testing.T) {
 	for _, mode := range []string{"ok", "pull", "unversioned", "checks"} {
-		s := fakeServer(t, mode, utf16Units)
-		if mode == "checks" {
-			s.ReportsStatus, s.CheckToken = true, "fake/check/"
-		}
-		r := open(t, s)
-		path := r.write("a.fk", "ERR old\n")
-		change := func(text string) Report {
-			t.Helper()
-			ch := r.Before(t.Context(), []string{path})
-			r.write("a.fk", text)
-			got, err := ch.After(t.Context(), t.Context())
-			if err != nil {
-				t.Fatalf("%s: %v", mode, err)
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel() // it waits most of the time
+			s := fakeServer(t, mode, utf16Units)
+			if mode == "checks" {
+				s.ReportsStatus, s.CheckToken = true, "fake/check/"
 			}
-			return got
-		}
-		got := change("ERR old\nERR older\n")
-		if got.Known || len(got.New) != 2 {
-			t.Errorf("%s: the first change: %+v; want both errors, and that it is unknown which are new", mode, got)
-		}
-		got = change("\n\nERR older\n😀 ERR new\n")
-		if !got.Known || got.Before != 1 || len(got.New) != 1 || got.New[0] != (Diagnostic{path, 4, 3, Error, "fake", "new"}) {
-			t.Errorf("%s: the second change: %+v; want one new error in line 4, column 3", mode, got)
-		}
-		change("ERR same\n")
-		if got = change("ERR same\nERR same\n"); got.Before != 1 || len(got.New) != 1 {
-			t.Errorf("%s: the same error in another line: %+v; want one old and one new error", mode, got)
-		}
-		if got = change("fine\n"); len(got.New) != 0 || got.Before != 0 {
-			t.Errorf("%s: the repaired file: %+v; want no errors", mode, got)
-		}
+			r := open(t, s)
+			path := r.write("a.fk", "ERR old\n")
+			change := func(text string) Report {
+				t.Helper()
+				ch := r.Before(t.Context(), []string{path})
+				r.write("a.fk", text)
+				got, err := ch.After(t.Context(), t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return got
+			}
+			got := change("ERR old\nERR older\n")
+			if got.Known || len(got.New) != 2 {
+				t.Errorf("the first change: %+v; want both errors, and that it is unknown which are new", got)
+			}
+			got = change("\n\nERR older\n😀 ERR new\n")
+			if !got.Known || got.Before != 1 || len(got.New) != 1 || got.New[0] != (Diagnostic{path, 4, 3, Error, "fake", "new"}) {
+				t.Errorf("the second change: %+v; want one new error in line 4, column 3", got)
+			}
+			change("ERR same\n")
+			if got = change("ERR same\nERR same\n"); got.Before != 1 || len(got.New) != 1 {
+				t.Errorf("the same error in another line: %+v; want one old and one new error", got)
+			}
+			if got = change("fine\n"); len(got.New) != 0 || got.Before != 0 {
+				t.Errorf("the repaired file: %+v; want no errors", got)
+			}
+		})
 	}
 }
 
@@ -524,6 +527,14 @@ func TestCheck_DiagnosticsOfAClosedDocumentDoNotCount(t *testing.T) {
 	}
 }
 
+func TestDiagnostics_AreLimitedPerFileAndCountedWithoutAByteOrderMark(t *testing.T) {
+	r := open(t, fakeServer(t, "ok", utf16Units))
+	got, err := r.Diagnostics(t.Context(), r.write("a.fk", "\uFEFF"+strings.Repeat("ERR x\n", 501)))
+	if err != nil || len(got) != 500 || got[0].Line != 1 || got[0].Column != 1 || got[499].Line != 500 {
+		t.Errorf("got %d diagnostics, %v; want those of lines 1 to 500 at column 1", len(got), err)
+	}
+}
+
 func TestChange_DoesNotWaitLongerThanItsLimit(t *testing.T) {
 	r := open(t, fakeServer(t, "silent", utf16Units))
 	path := r.write("a.fk", "x\n")
@@ -560,6 +571,26 @@ func TestWorkspace_NoticesChangesByOthers(t *testing.T) {
 	want := "a.fk:3:5: def other\nb.fk:1:5: see other\n"
 	if got := r.found(r.References(t.Context(), r.point("a.fk", 3, "other"))); got != want {
 		t.Errorf("the references are %q, want %q", got, want)
+	}
+}
+
+func TestChange_TellsTheServerWhatHappenedToFiles(t *testing.T) {
+	r := open(t, fakeServer(t, "ok", utf16Units))
+	a, b, c := r.write("a.fk", "one\n"), r.write("b.fk", "two\n"), filepath.Join(r.dir, "c.fk")
+	running := r.start()
+	ch := r.Before(t.Context(), []string{a, b, c})
+	r.write("a.fk", "changed\n")
+	if err := os.Remove(b); err != nil {
+		t.Fatal(err)
+	}
+	r.write("c.fk", "new\n")
+	if _, err := ch.After(t.Context(), t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"a.fk": 2, "b.fk": 3, "c.fk": 1} {
+		if got := r.await(running, "watched-"+name); got != want {
+			t.Errorf("%s: type %d, want %d", name, got, want)
+		}
 	}
 }
 

@@ -161,3 +161,24 @@ func TestAsk_NewestProtocol(t *testing.T) {
 		c.Close()
 	}
 }
+
+func TestAsk_OnlyWhileACallRuns(t *testing.T) {
+	c := &conn{srv: &server{}}
+	yes := func() (string, error) {
+		return ask(t.Context(), c, func(context.Context) (string, error) { return "yes", nil })
+	}
+	refused := func(when string) {
+		t.Helper()
+		if got, err := yes(); err == nil || !strings.Contains(err.Error(), "only during a call") {
+			t.Errorf("%s: got %q, %v; want a refusal", when, got, err)
+		}
+	}
+	refused("before a call")
+	first, second := c.begin(t.Context(), nil), c.begin(t.Context(), nil)
+	first.stop()
+	if got, err := yes(); got != "yes" || err != nil {
+		t.Errorf("during a call: got %q, %v", got, err)
+	}
+	second.stop()
+	refused("after the calls")
+}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestFile_KeepsWhatOthersWrote(t *testing.T) {
-	f, err := ParseFile([]byte(`{"theme":"dark","mcpServers":{"a":{"command":"x","other":[1,2]}}}`))
+	f, err := ParseFile([]byte("\uFEFF" + `{"theme":"dark","mcpServers":{"a":{"command":"x","other":[1,2]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

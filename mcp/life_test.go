@@ -251,6 +251,28 @@ func TestLife_VariablesOfTheHostStayThere(t *testing.T) {
 	}
 }
 
+func TestOffer_ReportsOnlyToolsThatAreNewOrDifferent(t *testing.T) {
+	t.Parallel()
+	describe := func(name, text string) tool.Tool {
+		return tool.New(tool.Spec{Name: name, Description: text}, nil, func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Result{}, nil })
+	}
+	var change Change
+	c := open(t, Config{Servers: map[string]Server{"x": {Tools: []tool.Tool{describe("a", "one"), describe("b", "two"), describe("c", "three")}}}, OnChange: func(ch Change) { change = ch }})
+	s, err := c.find("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Tools = []tool.Tool{describe("a", "one"), describe("b", "changed"), describe("d", "four")}
+	s.offer(s.own())
+	var added []string
+	for _, t := range change.Add {
+		added = append(added, t.Spec().Name+": "+t.Spec().Description)
+	}
+	if got, want := strings.Join(added, ", "), "mcp__x__b: changed, mcp__x__d: four"; got != want || !slices.Equal(change.Remove, []string{"mcp__x__c"}) {
+		t.Errorf("added %q and removed %q, want %q and mcp__x__c", got, change.Remove, want)
+	}
+}
+
 func TestLife_ServerThatIsKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	c := ready(t, Config{Servers: map[string]Server{"x": program(t, "sdk")}})

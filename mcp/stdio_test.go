@@ -29,6 +29,15 @@ func split(data []byte, size int) (lines []string, log string) {
 	}
 }
 
+func TestClip_TruncatesBetweenCharacters(t *testing.T) {
+	if got, want := clip(strings.Repeat("é", 4097)), strings.Repeat("é", 4096)+" [truncated]"; got != want {
+		t.Errorf("got %d bytes that end in %q, want %d", len(got), got[len(got)-20:], len(want))
+	}
+	if whole := strings.Repeat("é", 4096); clip(whole) != whole {
+		t.Error("4096 characters are truncated")
+	}
+}
+
 func TestStdio_OtherLinesAreCountedFromTheLastMessage(t *testing.T) {
 	stray := strings.Repeat("log\n", 1000)
 	if lines, _ := split([]byte(stray+"{}\n"+stray+"[]\n"), 4096); len(lines) != 2 {

@@ -29,6 +29,7 @@ func TestNext_Table(t *testing.T) {
 		{"UTC", "0 9 * * 5-7", "2026-11-21 09:00:00 +0000", "2026-11-22 09:00:00 +0000"},
 		{"UTC", "0 0 13 * fri", "2026-11-13 00:00:00 +0000", "2026-11-20 00:00:00 +0000"}, // either day
 		{"UTC", "0 0 */2 * mon", "2026-11-16 00:00:00 +0000", "2026-11-23 00:00:00 +0000"},
+		{"UTC", "0 0 2 * */2", "2026-11-16 00:00:00 +0000", "2027-01-02 00:00:00 +0000"}, // a field with * restricts the other
 		{"UTC", "0 0 29 2 *", "2026-11-16 00:00:00 +0000", "2028-02-29 00:00:00 +0000"},
 		{"UTC", "0 0 29 2 *", "2096-03-01 00:00:00 +0000", "2104-02-29 00:00:00 +0000"},
 		{"UTC", "0,30 8-10/2 * JAN,mar *", "2026-01-31 10:30:00 +0000", "2026-03-01 08:00:00 +0000"},
@@ -53,6 +54,8 @@ func TestNext_Table(t *testing.T) {
 		{"Australia/Lord_Howe", "15 2 * * *", "2026-10-03 12:00:00 +1030", "2026-10-04 02:30:00 +1100"},
 		{"Africa/Cairo", "0 0 * * *", "2026-04-23 12:00:00 +0200", "2026-04-24 01:00:00 +0300"},
 		{"Africa/Cairo", "*/20 * * * *", "2026-04-23 23:40:00 +0200", "2026-04-24 01:00:00 +0300"},
+		{"Africa/Cairo", "30 9 24 4 *", "2026-04-23 12:00:00 +0200", "2026-04-24 09:30:00 +0300"},
+		{"America/Havana", "30 9 8 3 *", "2026-03-07 12:00:00 -0500", "2026-03-08 09:30:00 -0400"},
 		{"Asia/Kolkata", "0 0 1 * *", "2026-11-16 00:00:00 +0530", "2026-12-01 00:00:00 +0530"},
 		{"Pacific/Apia", "0 12 30 12 *", "2011-12-29 13:00:00 -1000", "2012-12-30 12:00:00 +1400"}, // a day that did not exist
 	} {
@@ -174,6 +177,7 @@ func TestTable_DueMissedAndLimits(t *testing.T) {
 	for _, d := range due {
 		table.Ran(d.ID, d.At)
 	}
+	table.Ran(hourly.ID, now.Add(time.Hour)) // an older record that is read later
 	if due := table.Due(now.Add(3*time.Hour + 5*time.Minute)); len(due) > 0 {
 		t.Errorf("due twice: %v", due)
 	}
@@ -197,5 +201,22 @@ func TestTable_DueMissedAndLimits(t *testing.T) {
 	}
 	if _, err := table.New(Job{Schedule: "* * * * *", Prompt: "p"}); err == nil {
 		t.Error("a 51st job was accepted")
+	}
+}
+
+func TestTable_AJobThatRunsOnceMayBeDueLater(t *testing.T) {
+	var table Table
+	j := Job{Schedule: "0 9 1 6 *", Prompt: "p", Once: true, Created: time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)}
+	once, err := table.New(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Add(once)
+	if got, want := table.Next(time.UTC), time.Date(2027, 6, 1, 9, 0, 0, 0, time.UTC); !got.Equal(want) {
+		t.Errorf("due at %v, want %v", got, want)
+	}
+	j.Once = false
+	if _, err := table.New(j); err == nil {
+		t.Error("a job that repeats was accepted, although it ends before it is due")
 	}
 }

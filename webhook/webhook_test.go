@@ -37,14 +37,17 @@ func TestSign_AgreesWithTheStandard(t *testing.T) {
 	if id, err := s.Verify(h, body, at.Add(5*time.Minute)); err != nil || id != "msg_p5jXN8AQM9LWM0D4loKWxJek" {
 		t.Errorf("verified as %q, %v", id, err)
 	}
-	h.Set(HeaderSignature, "v1a,xyz v1,AAAA "+h.Get(HeaderSignature))
-	if _, err := s.Verify(h, body, at); err != nil {
-		t.Errorf("one of several signatures: %v", err)
+	valid := h.Get(HeaderSignature)
+	for _, list := range []string{"v1a,xyz v1,AAAA " + valid, valid + " v1,AAAA v1a,xyz"} {
+		h.Set(HeaderSignature, list)
+		if _, err := s.Verify(h, body, at); err != nil {
+			t.Errorf("one of several signatures, %s: %v", list, err)
+		}
 	}
 }
 
 func TestParseSecret_RefusesWeakOnes(t *testing.T) {
-	for _, text := range []string{"", "short", "whsec_", "whsec_!!", "whsec_c2hvcnQ="} {
+	for _, text := range []string{"", "short", "whsec_", "whsec_!!", "whsec_c2hvcnQ=", "whsec_MTIzNDU2Nzg5MDEyMzQ1"} {
 		if _, err := ParseSecret(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
@@ -178,6 +181,54 @@ func TestReceiver_LimitsTheRate(t *testing.T) {
 	if n != 30 || refused != 5 {
 		t.Errorf("%d delivered and %d refused, want 30 and 5", n, refused)
 	}
+}
+
+// submit gives a message to a receiver and returns the status.
+func submit(r *Receiver, id string) int {
+	q, w := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("x")), httptest.NewRecorder()
+	r.Secret.Sign(q.Header, id, time.Now(), []byte("x"))
+	r.ServeHTTP(w, q)
+	return w.Code
+}
+
+func TestReceiver_TheRateIsPerMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &Receiver{Secret: secret(t), Deliver: func(string, []byte) error { return nil }}
+		for i := range 31 {
+			if got, want := submit(r, fmt.Sprint(i)), http.StatusAccepted; got != want && i < 30 {
+				t.Errorf("message %d: status %d, want %d", i, got, want)
+			}
+		}
+		time.Sleep(time.Minute)
+		if got := submit(r, "a-minute-later"); got != http.StatusTooManyRequests {
+			t.Errorf("after a minute: status %d, want 429", got)
+		}
+		time.Sleep(time.Nanosecond)
+		if got := submit(r, "more-than-a-minute-later"); got != http.StatusAccepted {
+			t.Errorf("after more than a minute: status %d, want 202", got)
+		}
+	})
+}
+
+func TestReceiver_Handles16RequestsAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := &Receiver{Secret: secret(t), Deliver: func(string, []byte) error { <-release; return nil }}
+		status := make(chan int, 16)
+		for i := range 16 {
+			go func() { status <- submit(r, fmt.Sprint(i)) }()
+		}
+		synctest.Wait()
+		if got := submit(r, "one-more"); got != http.StatusServiceUnavailable {
+			t.Errorf("the 17th request: status %d, want 503", got)
+		}
+		close(release)
+		for range 16 {
+			if got := <-status; got != http.StatusAccepted {
+				t.Errorf("one of 16 requests: status %d, want 202", got)
+			}
+		}
+	})
 }
 
 // A sender that never finishes its body is cut off.

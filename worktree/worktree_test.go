@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -419,6 +420,32 @@ func TestApply_MakesTheSameChanges(t *testing.T) {
 	}
 }
 
+func TestPlan_TellsWhatApplyWouldDo(t *testing.T) {
+	r := newRig(t)
+	tree := r.create(Options{})
+	writeAt(t, tree.Dir(), "a.txt", "changed\n")
+	writeAt(t, tree.Dir(), "new.txt", "new\n")
+	if err := os.Remove(filepath.Join(tree.Dir(), "sub/b.txt")); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(r.dir, "a.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := tree.Plan(context.Background(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Change{
+		{Path: filepath.Join(r.dir, "a.txt"), Before: before, After: []byte("changed\n"), Existed: true, Exists: true},
+		{Path: filepath.Join(r.dir, "new.txt"), After: []byte("new\n"), Exists: true},
+		{Path: filepath.Join(r.dir, "sub/b.txt"), Before: []byte("b\n"), Existed: true},
+	}
+	if !reflect.DeepEqual(changes, want) {
+		t.Errorf("got  %+v\nwant %+v", changes, want)
+	}
+}
+
 func TestApply_ConflictChangesNothing(t *testing.T) {
 	run, i := thorough.OneIn(4), 0
 	for name, parent := range map[string]func(r *rig){
@@ -527,10 +554,12 @@ func TestCreate_CarriesUncommittedChanges(t *testing.T) {
 	r.write("staged.txt", "and changed\n")
 	r.write("untracked.txt", "u\n")
 	r.write("ignored.log", "i\n")
+	r.write(".git/info/exclude", "*.tmp\n")
+	r.write("excluded.tmp", "e\n")
 	os.Remove(filepath.Join(r.dir, "sub/b.txt"))
 	before := snapshot(t, r.dir)
 	tree := r.create(Options{Changes: true})
-	want := snapshot(t, r.dir, ".git", "ignored.log")
+	want := snapshot(t, r.dir, ".git", "ignored.log", "excluded.tmp")
 	same(t, "the worktree", contents(snapshot(t, tree.Dir(), ".git")), contents(want))
 	same(t, "the repository", snapshot(t, r.dir), before)
 	if files, err := tree.Changed(context.Background()); err != nil || len(files) > 0 {
@@ -538,6 +567,13 @@ func TestCreate_CarriesUncommittedChanges(t *testing.T) {
 	}
 	if out := gitAt(t, tree.Dir(), "status", "--porcelain"); out != "" {
 		t.Errorf("git status in the worktree: %s", out)
+	}
+	writeAt(t, tree.Dir(), "more.tmp", "excluded here too\n")
+	if files, err := tree.Changed(context.Background()); err != nil || len(files) > 0 {
+		t.Errorf("changed %q, %v: info/exclude does not apply", files, err)
+	}
+	if got, want := gitAt(t, tree.Dir(), "log", "--format=%s"), "Uncommitted changes\nfirst"; got != want {
+		t.Errorf("history %q, want %q", got, want)
 	}
 	if err := tree.Remove(context.Background()); err != nil {
 		t.Error(err)
@@ -660,6 +696,25 @@ func TestOpen_OneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.Close()
+}
+
+func TestFind_OnlyWorktreesOfTheDirectory(t *testing.T) {
+	r := newRig(t)
+	r.create(Options{Name: "here"})
+	other := r.open(filepath.Join(r.dir, "sub"))
+	there, err := r.store.Create(context.Background(), other, Options{Name: "there"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { there.Close() })
+	for from, names := range map[string]map[string]bool{r.dir: {"here": true, "there": false}, other.Info().Dir: {"here": false, "there": true}} {
+		for name, want := range names {
+			i, err := r.store.Find(from, name)
+			if want && (err != nil || i.From != from || i.Name() != name) || !want && !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s from %s: got %s of %s, error %v; want it to be found: %v", name, from, i.ID, i.From, err, want)
+			}
+		}
+	}
 }
 
 func TestEnv_StaysInTheWorktree(t *testing.T) {

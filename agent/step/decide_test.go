@@ -148,6 +148,68 @@ func TestNext_TruncatedAnswersAreContinuedThreeTimes(t *testing.T) {
 	}
 }
 
+func TestNext_TruncatedAnswersAreCountedAgainAfterAWholeOne(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{})
+	for i := range 2 {
+		for range 3 {
+			c.answer(llm.FinishLength, llm.Text{Text: "and"})
+			if got := c.next(); got != "STEERING_INJECTED, CallModel" {
+				t.Fatalf("after answer %d: %s, want that it is continued", i, got)
+			}
+		}
+		if i == 0 {
+			c.add(event.SteeringQueued{Message: llm.UserText("more")})
+		}
+		c.answer(llm.FinishStop, llm.Text{Text: fmt.Sprint(" whole ", i)})
+		if got, want := c.next(), []string{"STEERING_INJECTED, CallModel", "PROCESSING_END, stop done "}[i]; got != want {
+			t.Fatalf("after whole answer %d: %s, want %s", i, got, want)
+		}
+	}
+	if got := c.Agent("").Next().(step.Stop).Text; got != "andandand whole 1" {
+		t.Errorf("the last answer is %q", got)
+	}
+}
+
+func TestNext_ContextOfHooksFollowsTheResultsInTheOrderOfTheCalls(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{})
+	c.answer(llm.FinishToolCalls, llm.ToolCall{ID: "a", Name: "read", Arguments: "{}"}, llm.ToolCall{ID: "b", Name: "read", Arguments: "{}"})
+	for _, id := range []string{"b", "a"} {
+		c.add(event.ToolCallStart{ID: id, Name: "read"}, event.Hook{Event: "PostToolUse", Call: id, Context: "about " + id},
+			event.ToolCallEnd{ID: id, Name: "read", Model: "ok"})
+	}
+	c.next()
+	got := texts(c.Agent("").Messages())
+	if want := []string{"user: PostToolUse hook: about a", "user: PostToolUse hook: about b"}; !slices.Equal(got[max(0, len(got)-2):], want) {
+		t.Errorf("the conversation ends with %q, want %q", got, want)
+	}
+}
+
+// Whoever interrupts the work may still answer the question that is open.
+func TestNext_CallsWaitForAnApprovalAfterAnInterruption(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{})
+	c.answer(llm.FinishToolCalls, llm.ToolCall{ID: "a", Name: "write", Arguments: "{}"}, llm.ToolCall{ID: "b", Name: "read", Arguments: "{}"})
+	c.add(event.ToolCallStart{ID: "a", Name: "write"}, event.ApprovalRequested{ID: "a", Tool: "write"}, event.Interrupted{Reason: "by the user"})
+	if got := c.next(); got != "PROCESSING_END, stop interrupted " {
+		t.Fatalf("after the interruption: %s", got)
+	}
+	c.add(event.ApprovalResolved{ID: "a", Allowed: true, Deferred: true}, event.Continue{}) // an answer that comes later
+	run, ok := c.Agent("").Next().(step.RunTools)
+	if !ok || len(run.Calls) != 2 || run.Calls[0].ID != "a" || run.Calls[1].ID != "b" {
+		t.Errorf("after the approval: %+v, want that both calls run", run)
+	}
+}
+
+func TestTotal_CountsTheWorkOfAProcessThatWasKilled(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{TreeDuration: time.Minute})
+	c.round("tool")
+	worked := c.Total().Worked
+	c.seq += 3600 // an hour until somebody resumes it
+	c.add(event.SessionResume{Setup: event.Setup{ModelSetup: event.ModelSetup{Model: "m"}, Rules: event.Rules{TreeDuration: time.Minute}}})
+	if got := c.Total().Worked; got != worked || worked == 0 {
+		t.Errorf("worked %v after it was resumed, want the %v before it was killed", got, worked)
+	}
+}
+
 func TestNext_WarnsWhenFourFifthsOfTheWindowAreUsed(t *testing.T) {
 	for used, want := range map[int64]string{790: "CallModel", 830: "warning context_window, CallModel"} {
 		c := begin(event.ModelSetup{Window: 1000}, event.Rules{})

@@ -85,6 +85,24 @@ func TestMail_OnlyBetweenMembersOfAnActiveTeam(t *testing.T) {
 	}
 }
 
+func TestMail_AnAgentHasAtMost1000MessagesThatItHasNotRead(t *testing.T) {
+	c := crew(t)
+	for i := range 1000 {
+		if got := c.send("1", to("bob")); got != "bob" {
+			t.Fatalf("message %d: %s", i, got)
+		}
+	}
+	if got, want := c.send("1", to("bob")), "bob has 1000 messages that it has not read"; got != want {
+		t.Errorf("one more: got %q, want %q", got, want)
+	}
+	if got := c.send("1", event.Mail{To: []string{"*"}, Content: "hello"}); got != "bob has 1000 messages that it has not read" {
+		t.Errorf("one more to all: got %q", got)
+	}
+	if got := c.send("1", to("main")); got != "main" {
+		t.Errorf("to another agent: got %q", got)
+	}
+}
+
 func TestTeam_CreatorLeadsAgentsBelowItOnly(t *testing.T) {
 	c := team()
 	for _, tt := range []struct {

@@ -175,6 +175,7 @@ var timing = regexp.MustCompile(`\[exit code (\d+), [^\]]*\]`)
 // A session must not change what a second session, the command line and the user's git find in its directory: the same
 // files, rules, trust and instructions as with the sandbox off, and as without any session.
 func TestSandbox_LeavesASubdirectoryAsItIsForOthers(t *testing.T) {
+	t.Parallel()
 	m := newMonorepo(t)
 	alone := m.look("off")
 	for name, want := range map[string]string{ // what is compared below has a meaning

@@ -45,8 +45,9 @@ func explorer(n int, r *llm.Request) llmtest.Turn {
 
 // TestRun_CurrentModelsAcceptWhateverTheUserDoes runs the real program with its defaults, in a subdirectory of a repository.
 func TestRun_CurrentModelsAcceptWhateverTheUserDoes(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
-	buildReins(t, home)
+	program := plainReins(t)
 	for _, m := range []struct{ provider, model, other string }{
 		{"anthropic", "claude-sonnet-5-5", "claude-haiku-5-5"},
 		{"anthropic", "claude-fable-5-2", "claude-opus-5-5"},
@@ -54,6 +55,7 @@ func TestRun_CurrentModelsAcceptWhateverTheUserDoes(t *testing.T) {
 		{"gemini", "gemini-3.8-flash", "gemini-4-argon"},
 	} {
 		t.Run(m.model, func(t *testing.T) {
+			t.Parallel()
 			server := llmtest.StartServer(llmtest.ServerConfig{Script: &llmtest.Script{Reply: explorer}, Key: canary, NeverDrop: true, CountDrops: true})
 			defer server.Close()
 			repo := t.TempDir()
@@ -66,7 +68,7 @@ func TestRun_CurrentModelsAcceptWhateverTheUserDoes(t *testing.T) {
 			}
 			reins := func(args ...string) {
 				t.Helper()
-				cmd := exec.Command(plainReins(home), args...)
+				cmd := exec.Command(program, args...)
 				cmd.Dir, cmd.Env = dir, append(runEnv(home), "REINS_STATE_DIR="+filepath.Join(repo, ".state"))
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Errorf("reins %s: %v\n%s", strings.Join(args, " "), err, out)

@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"reins": func() {
 			h := Process()
 			h.systemDir = os.Getenv("TEST_SYSTEM_DIR")
@@ -24,6 +24,22 @@ func TestMain(m *testing.M) {
 		},
 		"mcpserver": mcpServer,
 	})
+}
+
+// tests are all tests of the package.
+type tests struct{ *testing.M }
+
+// atEnd removes what the tests share.
+var atEnd []func()
+
+// Run runs the tests.
+func (t tests) Run() int {
+	defer func() {
+		for _, f := range atEnd {
+			f()
+		}
+	}()
+	return t.M.Run()
 }
 
 // canary is the API key of all tests. It must never be shown.

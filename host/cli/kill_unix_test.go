@@ -21,7 +21,7 @@ import (
 func TestRun_KilledAtAnyMomentResumesAndCompletesTheTask(t *testing.T) {
 	kills := thorough.Of(200, 20)
 	home := t.TempDir()
-	buildReins(t, home)
+	plainReins(t)
 	providers := []string{"anthropic", "openai", "gemini", "chat"}
 	whole := newLife(t, home, "whole", "anthropic", longTask)
 	args, _ := whole.next()
@@ -85,7 +85,7 @@ func checkVerified(t *testing.T, home string, sessions int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, plainReins(home), "sessions", "verify")
+	cmd := exec.CommandContext(ctx, plainReins(t), "sessions", "verify")
 	cmd.Env = runEnv(home)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), fmt.Sprintf("%d sessions, ", sessions)) || !strings.Contains(string(out), "no problems") {
@@ -97,7 +97,7 @@ func checkVerified(t *testing.T, home string, sessions int) {
 func TestRun_FiftyProcessesAtOnceHalfOfThemKilledLoseNothing(t *testing.T) {
 	const crowd = 50
 	home := t.TempDir()
-	buildReins(t, home)
+	plainReins(t)
 	short := [][]taskStep{{reads, shells}, {looks, edits}, {shells}}
 	var lives []*life
 	var crew sync.WaitGroup

@@ -6,10 +6,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -67,24 +69,37 @@ type process struct {
 	errors string
 }
 
-// plainReins is the program that buildReins builds.
-func plainReins(home string) string { return filepath.Join(home, "reins") }
-
-// buildReins builds the program without the race detector, with which it takes ten times as long to
-// start.
-func buildReins(t *testing.T, home string) {
+// plainReins returns the program without the race detector, with which it takes ten times as long to start.
+func plainReins(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", plainReins(home), "github.com/reins-agent/reins/cmd/reins").CombinedOutput()
+	program, err := buildReins()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatal(err)
 	}
+	return program
 }
+
+// buildReins builds the program once for all tests. TestMain removes it.
+var buildReins = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "reins-built-")
+	if err != nil {
+		return "", err
+	}
+	atEnd = append(atEnd, func() { os.RemoveAll(dir) })
+	program := filepath.Join(dir, "reins")
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "github.com/reins-agent/reins/cmd/reins").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, out)
+	}
+	return program, err
+})
 
 // run runs the program until it ends or is killed, and records its output.
 func (l *life) run(end moment, args ...string) (p process) {
 	l.processes++
 	base := l.server.BaseURL(protocols[l.provider])
-	cmd := exec.Command(plainReins(l.home), append([]string{"run", "--yes", "--output", "stream-json", "--profile", "generic", "--base-url", base}, args...)...)
+	// The tools of this profile have the same names with every provider.
+	cmd := exec.Command(plainReins(l.T), append([]string{"run", "--yes", "--output", "stream-json", "--profile", "generic", "--base-url", base}, args...)...)
 	cmd.Dir, cmd.Env = l.task.dir, runEnv(l.home)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

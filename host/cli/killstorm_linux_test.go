@@ -32,7 +32,7 @@ func TestRun_KilledOnABusyMachineAndResumedAtOnceDoesNothingTwice(t *testing.T) 
 		t.Parallel()
 		path = slowGrep(t)
 	}
-	buildReins(t, home)
+	plainReins(t)
 	crowd(t, others)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var waits []time.Duration
@@ -165,6 +165,7 @@ func (s *storm) reply(int, *llm.Request) llmtest.Turn {
 // run runs the program, and kills it when a command has run for a time; negative is never. It returns
 // how long a resumed session took from process start to its first record.
 func (s *storm) run(killAfter time.Duration) (killed, over bool, wait time.Duration) {
+	// The tools of this profile have the same names with every provider.
 	args := []string{"run", "--yes", "--output", "stream-json", "--profile", "generic", "--base-url", s.server.BaseURL("anthropic")}
 	resumed := s.begun
 	if resumed {
@@ -175,7 +176,7 @@ func (s *storm) run(killAfter time.Duration) (killed, over bool, wait time.Durat
 	} else {
 		args = append(args, "--provider", "anthropic", "--session-id", s.id, "Do the task.")
 	}
-	cmd := exec.Command(plainReins(s.home), args...)
+	cmd := exec.Command(plainReins(s.T), args...)
 	cmd.Dir, cmd.Env = s.dir, append(runEnv(s.home), "PATH="+s.path+os.Getenv("PATH"))
 	var last string
 	out, err := cmd.StdoutPipe()

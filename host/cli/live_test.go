@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -46,9 +47,15 @@ type live struct {
 
 func newLive(t *testing.T, provider string) *live {
 	l := &live{T: t, dir: t.TempDir()}
-	h := Host{Getenv: os.Getenv}
+	state := t.TempDir() // not the user's own
+	h := Host{Getenv: func(name string) string {
+		if name == "REINS_HOME" {
+			return state
+		}
+		return os.Getenv(name)
+	}}
 	o := run{connection: connection{provider: provider}, yes: true, timeout: 10 * time.Second, budget: 5}
-	o.dir, o.noSave = l.dir, true // the user's own state directory would be used
+	o.dir, o.box.Mode = l.dir, sandbox.WorkspaceWrite
 	k, err := o.open(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)

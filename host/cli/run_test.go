@@ -39,9 +39,14 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 	} {
 		server := llmtest.NewServer(&llmtest.Script{Reply: reply})
 		v := &crashing{how: how}
-		h := Host{Stdin: strings.NewReader(""), Getenv: func(string) string { return canary }}
-		// REINS_HOME is the canary, too, so the session is not saved.
-		o := run{connection: connection{provider: "anthropic", baseURL: server.BaseURL("anthropic")}, dir: t.TempDir(), noSave: true}
+		state := t.TempDir()
+		h := Host{Stdin: strings.NewReader(""), Getenv: func(name string) string {
+			if name == "REINS_HOME" {
+				return state
+			}
+			return canary
+		}}
+		o := run{connection: connection{provider: "anthropic", baseURL: server.BaseURL("anthropic")}, dir: t.TempDir()}
 		err := newRunner(h, v, o).run(t.Context(), []string{"ping"})
 		server.Close()
 		if exitCode(t.Context(), err) != exitFailed {

@@ -12,10 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
 )
 
 // keys returns the names in a JSON object.
@@ -135,7 +138,8 @@ func TestRun_RefusesInvalidRequests(t *testing.T) {
 		"directory": {Dir: "/nowhere/at/all"}, "sandbox": {Sandbox: "none"}, "full access": {Sandbox: FullAccess},
 		"pattern": {AllowedFiles: []string{"["}}, "absolute pattern": {AllowedFiles: []string{"/etc/**"}}, "pattern outside": {AllowedFiles: []string{"../**"}},
 		"retries": {MaxRetries: 11}, "negative retries": {MaxRetries: -1}, "timeout": {IdleTimeout: -1}, "contract": {Contract: strings.Repeat("x", 64<<10+1)},
-		"prompt": {Prompt: " "},
+		"contract and guardrails": {Contract: strings.Repeat("x", 32<<10), Guardrails: strings.Repeat("x", 32<<10+1)},
+		"prompt":                  {Prompt: " "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -268,6 +272,20 @@ func TestRun_DoesNotRetry(t *testing.T) {
 				t.Errorf("the model was called %d times, want %d", n, len(c.turns)-1)
 			}
 		})
+	}
+}
+
+func TestRun_DoesNotRetryAfterAToolWhoseAccessesAreUnknown(t *testing.T) {
+	r := newRig(t, llmtest.Call("remote", `{}`), llmtest.Fail(500), llmtest.Say("done"))
+	remote := tool.New(tool.Spec{Name: "remote", Description: "Does something elsewhere."}, nil,
+		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Success("ok"), nil })
+	r.config.Session = func(context.Context, string, Sandbox) (coding.Config, error) {
+		return coding.Config{Model: "script", Tools: []tool.Tool{remote}, Session: agent.Config{Client: r.model, Policy: policy.AllowAll{}}}, nil
+	}
+	r.config.wait = func(context.Context, time.Duration) error { return nil }
+	r.fails(r.run(Request{MaxRetries: 5}), UpstreamError)
+	if n := len(r.model.Requests()); n != 2 {
+		t.Errorf("the model was called %d times, want 2", n)
 	}
 }
 

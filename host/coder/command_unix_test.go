@@ -24,7 +24,7 @@ import (
 // init and result are lines of stream-json.
 const (
 	initLine   = `{"type":"system","subtype":"init","session_id":"s-1"}`
-	resultLine = `{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s-1","num_turns":2,"total_cost_usd":0.5,"usage":{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":3}}`
+	resultLine = `{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s-1","num_turns":2,"total_cost_usd":0.5,"usage":{"input_tokens":10,"cache_read_input_tokens":5,"cache_creation_input_tokens":7,"output_tokens":3}}`
 	readLine   = `{"type":"assistant","session_id":"s-1","message":{"content":[{"type":"text","text":"I read"},{"type":"tool_use","name":"Read","input":{}}]}}`
 	bashLine   = `{"type":"assistant","session_id":"s-1","message":{"content":[{"type":"tool_use","name":"Bash","input":{}}]}}`
 )
@@ -70,7 +70,7 @@ func TestCommand_ReadsStreamJSON(t *testing.T) {
 	r := newCommandRig(t, say(initLine, readLine, resultLine), "-p")
 	res := r.run(Request{Prompt: "the task\n", Contract: "C-1", AllMessages: true, Metrics: true})
 	r.succeeds(res, "done")
-	if m := res.Metrics; res.Session != "s-1" || len(res.Messages) != 3 || m.ModelCalls != 2 || m.ToolCalls != 1 || m.InputTokens != 15 || m.OutputTokens != 3 || *m.CostUSD != 0.5 {
+	if m := res.Metrics; res.Session != "s-1" || len(res.Messages) != 3 || m.ModelCalls != 2 || m.ToolCalls != 1 || m.InputTokens != 22 || m.OutputTokens != 3 || *m.CostUSD != 0.5 {
 		t.Errorf("the result is %s", asJSON(t, res))
 	}
 	if in, args := r.beside("input"), r.beside("args"); in != "the task\n" || !strings.HasPrefix(args, "-p\n--append-system-prompt\n# Constraints\n") || !strings.Contains(args, "C-1") {

@@ -92,7 +92,8 @@ func (a judged) session(lines []line) ([]result, error) {
 
 func callID(n int) string { return fmt.Sprintf("call_%03d", n) }
 
-// reins runs the program and returns its events.
+// reins runs the program with its defaults and returns its events. It starts no MCP servers, which only take time: the
+// lines are for the shell.
 func (a judged) reins(server string) ([]byte, error) {
 	cmd := exec.Command(reinsBin, "run", "--mode", a.mode, "--output", "stream-json", "--no-mcp", "Look around.")
 	cmd.Dir = a.work
