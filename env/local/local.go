@@ -125,6 +125,8 @@ type state struct {
 	lastStray  int      // descriptors up to this one are closed in children
 	terminal   bool     // the host has a terminal
 
+	making sync.Mutex // held while a sandbox is made; before mu
+
 	mu         sync.Mutex
 	closed     bool
 	readConfig sandbox.Config // of readBox

@@ -235,3 +235,24 @@ func TestSandbox_HiddenFilesCannotBeReadAndLookUnchanged(t *testing.T) {
 		t.Errorf("an approved command: %+v, want what it was approved for", r)
 	}
 }
+
+// Hidden is called while the sandbox is made, and may look at files through the environment.
+func TestSandbox_HiddenMayUseTheEnvironment(t *testing.T) {
+	w := newReadWorld(t)
+	w.write("code/app/sub/private", canary)
+	config, looked := confined, 0
+	var e *local.Env
+	config.Hidden = func() []string {
+		looked++
+		if _, err := e.ReadDir(t.Context(), w.dir); err != nil {
+			t.Error(err)
+		}
+		return []string{w.dir + "/private"}
+	}
+	e = newEnv(t, local.Config{Dir: w.dir, SpoolDir: t.TempDir(), Sandbox: config})
+	for _, c := range []env.Command{{Line: "cat private", ReadOnly: true}, {Line: "cat private", ReadOnly: true, Reveal: []string{w.home + "/other"}}} {
+		if r := w.run(e, c); strings.Contains(r.Stdout, canary) || looked == 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -62,20 +63,33 @@ const (
 
 // reader returns the sandbox of commands that only read, with its configuration. The first such command makes it.
 func (e *Env) reader() (*sandbox.Box, sandbox.Config, error) {
+	e.making.Lock()
+	defer e.making.Unlock()
+	e.mu.Lock()
+	box, c := e.readBox, e.readConfig
+	e.mu.Unlock()
+	if box != nil {
+		return box, c, nil
+	}
+	c = e.reading()
+	box, err := e.makeBox(c, func(b *sandbox.Box) { e.readBox, e.readConfig = b, c })
+	return box, c, err
+}
+
+// makeBox makes a sandbox and calls keep with it, which saves it. The caller holds e.making but not e.mu, because
+// Config.Hidden may look at files.
+func (e *Env) makeBox(c sandbox.Config, keep func(*sandbox.Box)) (*sandbox.Box, error) {
+	box, err := sandbox.New(c)
+	if err != nil {
+		return nil, err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.readBox == nil {
-		if e.closed {
-			return nil, sandbox.Config{}, env.ErrClosed
-		}
-		c := e.reading()
-		box, err := sandbox.New(c)
-		if err != nil {
-			return nil, c, err
-		}
-		e.readBox, e.readConfig = box, c
+	if e.closed {
+		return nil, errors.Join(env.ErrClosed, box.Close())
 	}
-	return e.readBox, e.readConfig, nil
+	keep(box)
+	return box, nil
 }
 
 // reading returns the configuration for commands that only read. Caches are in memory, over those of the user.
@@ -195,23 +209,20 @@ func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
 // special returns a sandbox in which commands can read more than in the others.
 func (e *Env) special(c sandbox.Config) (*sandbox.Box, error) {
 	key := fmt.Sprintf("%s %q %q", c.Mode, c.Masked, c.Readable)
+	e.making.Lock()
+	defer e.making.Unlock()
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if box := e.revealed[key]; box != nil {
+	box := e.revealed[key]
+	e.mu.Unlock()
+	if box != nil {
 		return box, nil
 	}
-	if e.closed {
-		return nil, env.ErrClosed
-	}
-	box, err := sandbox.New(c)
-	if err != nil {
-		return nil, err
-	}
-	if e.revealed == nil {
-		e.revealed = make(map[string]*sandbox.Box)
-	}
-	e.revealed[key] = box
-	return box, nil
+	return e.makeBox(c, func(b *sandbox.Box) {
+		if e.revealed == nil {
+			e.revealed = make(map[string]*sandbox.Box)
+		}
+		e.revealed[key] = b
+	})
 }
 
 // boxes returns all sandboxes. The caller holds e.mu, or has closed the environment.
