@@ -22,11 +22,26 @@ func (b *builder) moreTools(p *Profile) []tool.Tool {
 	if b.notes != nil {
 		all = append(all, memory.Tool(*b.notes, b.secrets))
 	}
+	all = append(all, p.otherTools()...)
 	had := p.specs()
 	return slices.DeleteFunc(all, func(t tool.Tool) bool {
 		name := t.Spec().Name
 		return name == "view_image" && !p.Vision || slices.ContainsFunc(had, func(s tool.Spec) bool { return s.Name == name })
 	})
+}
+
+// otherTools returns the file tools that are offered only to other families. Models are not told about them, but calls
+// by these names work.
+func (p *Profile) otherTools() (all []tool.Tool) {
+	if p.Toolset == Native {
+		return nil
+	}
+	for _, t := range tools.New(p.ToolConfig) {
+		if slices.Contains([]string{"apply_patch", "edit_file", "list_dir"}, t.Spec().Name) {
+			all = append(all, tool.Unlist(t))
+		}
+	}
+	return all
 }
 
 // Memory configures the notes that sessions save for later sessions.
