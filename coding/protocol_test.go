@@ -93,3 +93,58 @@ func run(t *testing.T, s *agent.Session, g *openRig, name, args string) string {
 	got := results(s)
 	return got[len(got)-1]
 }
+
+// sdkCalls has tools of the agent SDK with their arguments, and the tool that each call must reach.
+var sdkCalls = []struct{ name, args, own string }{
+	{"Read", `{"file_path":"a.txt","offset":1,"limit":1}`, "read_file"},
+	{"Write", `{"file_path":"b.txt","content":"x\n"}`, "write_file"},
+	{"Edit", `{"file_path":"b.txt","old_string":"x","new_string":"y","replace_all":true}`, "edit_file"},
+	{"Glob", `{"pattern":"*.txt","path":"."}`, "glob"},
+	{"Grep", `{"pattern":"needle","path":".","glob":"*.txt","output_mode":"content"}`, "grep"},
+	{"Bash", `{"command":"echo hello","timeout":5000,"description":"greet","run_in_background":false}`, "shell"},
+	{"ToolSearch", `{"query":"notebook","max_results":2}`, "tool_search"},
+	{"TaskCreate", `{"subject":"one","description":"d"}`, "task_create"},
+	{"TaskList", `{"status":"pending"}`, "task_list"},
+	{"TaskUpdate", `{"id":"task_1","status":"inProgress"}`, "task_update"},
+	{"TaskGet", `{"id":"task_1"}`, "task_get"},
+	{"TaskUpdate", `{"id":"task_1","status":"completed","output":"done"}`, "task_update"},
+	{"Agent", `{"prompt":"look","description":"d","subagent_type":"Explore","name":"scout","maxTurns":3,"run_in_background":false}`, "spawn_agent"},
+	{"TeamCreate", `{"name":"red","members":["scout"]}`, "team_create"},
+	{"SendMessage", `{"to":"scout","message":"hello"}`, "send_message"},
+	{"TeamDelete", `{"name":"red"}`, "team_delete"},
+	{"TodoWrite", `{"todos":[{"content":"one","status":"in_progress","activeForm":"Doing one"}]}`, "todo_write"},
+	{"NotebookEdit", `{"notebook_path":"n.ipynb","cell_id":"1","new_source":"x","edit_mode":"replace"}`, "notebook_edit"},
+}
+
+func TestSDK_ToolsAreReachedByTheirNamesAndArguments(t *testing.T) {
+	g := newOpenRig(t)
+	g.write(map[string]string{
+		"a.txt":   "needle\n",
+		"n.ipynb": `{"cells":[{"cell_type":"code","source":["y"],"metadata":{},"outputs":[],"execution_count":null}],"metadata":{},"nbformat":4,"nbformat_minor":4}`,
+	})
+	var outcomes []tool.Outcome
+	next := 0
+	g.model = &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn {
+		if strings.HasSuffix(r.Messages[len(r.Messages)-1].Text(), "look") || next == len(sdkCalls) {
+			return llmtest.Say("done")
+		}
+		next++
+		return llmtest.Call(sdkCalls[next-1].name, sdkCalls[next-1].args)
+	}}
+	s := g.open(Config{Model: "claude-opus-5", Provider: "anthropic", Session: agent.Config{
+		Policy: policy.AllowAll{}, Subagents: agent.Subagents{Teams: true},
+		Audit: func(_, who string, o tool.Outcome) {
+			if who == "" {
+				outcomes = append(outcomes, o)
+			}
+		},
+	}})
+	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range sdkCalls {
+		if o := outcomes[i]; o.Tool != c.own || o.Result.Error != nil {
+			t.Errorf("%s(%s): reached %q and returned %q, want %q", c.name, c.args, o.Tool, o.Model, c.own)
+		}
+	}
+}
