@@ -22,7 +22,6 @@ func (b *builder) moreTools(p *Profile) []tool.Tool {
 	if b.notes != nil {
 		all = append(all, memory.Tool(*b.notes, b.secrets))
 	}
-	all = append(all, p.otherTools()...)
 	had := p.specs()
 	return slices.DeleteFunc(all, func(t tool.Tool) bool {
 		name := t.Spec().Name
@@ -36,8 +35,10 @@ func (p *Profile) otherTools() (all []tool.Tool) {
 	if p.Toolset == Native {
 		return nil
 	}
+	has := p.specs()
 	for _, t := range tools.New(p.ToolConfig) {
-		if slices.Contains([]string{"apply_patch", "edit_file", "list_dir"}, t.Spec().Name) {
+		name := t.Spec().Name
+		if slices.Contains([]string{"apply_patch", "edit_file", "list_dir"}, name) && !slices.ContainsFunc(has, func(s tool.Spec) bool { return s.Name == name }) {
 			all = append(all, tool.Unlist(t))
 		}
 	}
