@@ -94,11 +94,37 @@ func (s *Session) answered(id string) {
 	delete(s.waiting, id)
 }
 
-// askHost waits for the answer of the host or of Resolve. Without Config.Approve it fails with errNobody.
+// approver is what is asked for approvals.
+type approver struct {
+	ask      func(context.Context, tool.Request) (tool.Approval, error) // nil if there is nobody to ask
+	replaced chan struct{}                                              // closed when another approver takes over
+}
+
+func newApprover(ask func(context.Context, tool.Request) (tool.Approval, error)) *approver {
+	return &approver{ask, make(chan struct{})}
+}
+
+func (s *Session) currentApprover() *approver {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.tree.approver
+}
+
+// askHost waits for the answer of the host or of Resolve. If the approver is replaced while it is asked, its answer no
+// longer counts, and the new one is asked. Without an approver, askHost fails with errNobody.
 func (s *Session) askHost(ctx context.Context, r tool.Request, answers <-chan approval) approval {
-	ask := s.config.Approve
-	if ask == nil {
-		return approval{err: errNobody}
+	for {
+		by := s.currentApprover()
+		if a, answered := by.answer(ctx, r, answers); answered {
+			return a
+		}
+	}
+}
+
+// answer waits for an answer. It returns false if the approver was replaced first.
+func (by *approver) answer(ctx context.Context, r tool.Request, answers <-chan approval) (a approval, answered bool) {
+	if by.ask == nil {
+		return approval{err: errNobody}, true
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,18 +132,24 @@ func (s *Session) askHost(ctx context.Context, r tool.Request, answers <-chan ap
 	go func() {
 		var a approval
 		a.err = guarded("the approver", func() (err error) {
-			a.Approval, err = ask(ctx, r)
+			a.Approval, err = by.ask(ctx, r)
 			return err
 		})
 		host <- a
 	}()
 	select {
-	case a := <-host:
-		return a
-	case a := <-answers:
-		return a
+	case a = <-host:
+	case a = <-answers:
+		return a, true
+	case <-by.replaced:
 	case <-ctx.Done():
-		return approval{err: context.Cause(ctx)}
+		return approval{err: context.Cause(ctx)}, true
+	}
+	select {
+	case <-by.replaced:
+		return approval{}, false
+	default:
+		return a, true
 	}
 }
 

@@ -53,6 +53,9 @@ type Config struct {
 	Mode      policy.Mode
 	Workspace policy.Workspace // for the policy; Dir is replaced by that of Env
 	Approve   func(ctx context.Context, r tool.Request) (tool.Approval, error)
+	// Govern, if set, returns the policy to use when Reconfigure replaces Policy, and the tools to remove because of it.
+	// It is for hosts that add to the policies of others.
+	Govern func(ctx context.Context, p policy.Policy) (governed policy.Policy, without []string)
 	// Describe returns text for people about a call that needs approval, such as a diff. It is recorded.
 	Describe   func(ctx context.Context, r tool.Request) string
 	Middleware []tool.Middleware

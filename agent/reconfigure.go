@@ -36,7 +36,7 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	k := &kit{tools: tools, definitions: tools.Definitions(), env: c.Env, timeouts: c.Timeouts, vision: c.Vision, serial: c.Serial, results: c.Compaction.Results}
 	k.digest = digest(k.definitions)
 	k.pipe = &tool.Pipeline{
-		Registry: tools, Hooks: s.toolHooks(tools), Policy: c.Policy, Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
+		Registry: tools, Hooks: s.toolHooks(tools), Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
 		Agent: s.path, Workspace: c.Workspace, Granted: s.granted, Secrets: c.Secrets, Audit: s.audit,
 	}
 	// A link that is swapped later must not move the workspace.
@@ -70,6 +70,11 @@ type Change struct {
 	Timeouts       *tool.Timeouts
 	System         *string
 	Mode           policy.Mode // of the session and all its subagents
+	// Policy and Approve replace those of the session and all its subagents. They take effect with the next call, even
+	// while other calls are running. A call that has been judged keeps its decision; if it waits for an approval, the new
+	// approver is asked, and an answer of the old one no longer counts.
+	Policy  policy.Policy
+	Approve func(ctx context.Context, r tool.Request) (tool.Approval, error)
 	// Env changes where the tools of this agent work, and those of subagents that it spawns later. Checkpoints are still
 	// those of the directory that the session was opened with. The caller closes it after the session.
 	Env           env.Environment
@@ -90,7 +95,7 @@ type change struct {
 }
 
 // Reconfigure applies a Change as a whole, in one record, at the next safe point: now, or after the running
-// tool calls have their results. If the model changes, tools and prompt change with it (see Config.Adapt). If
+// tool calls have their results. Only Policy and Approve always change now. If the model changes, tools and prompt change with it (see Config.Adapt). If
 // the result is not a valid configuration, Reconfigure returns an error and changes nothing.
 func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	s.tree.mu.Lock()
@@ -105,6 +110,7 @@ func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	}
 	err = s.commit(func() error {
 		s.changes = append(s.changes, next)
+		s.replaceJudges(next.config.Policy, ch)
 		s.applyChanges()
 		return nil
 	})
@@ -139,6 +145,11 @@ func (s *Session) change(ctx context.Context, c Config, ch Change) (out change, 
 		}
 	}
 	ch.apply(&c)
+	if ch.Policy != nil && c.Govern != nil {
+		var without []string
+		c.Policy, without = c.Govern(ctx, ch.Policy)
+		ch.Remove = slices.Concat(ch.Remove, without)
+	}
 	if ch.Effort != nil {
 		if err := c.Catalogue.CheckEffort(c.Provider, c.Model, c.Effort); err != nil {
 			return out, err
@@ -193,6 +204,12 @@ func (ch Change) apply(c *Config) {
 		c.Options = ch.Options
 	}
 	c.Mode = cmp.Or(ch.Mode, c.Mode)
+	if ch.Policy != nil {
+		c.Policy = ch.Policy
+	}
+	if ch.Approve != nil {
+		c.Approve = ch.Approve
+	}
 	if ch.Env != nil {
 		c.Env = ch.Env
 	}
@@ -218,6 +235,21 @@ func (c *Config) changeTools(ch Change) error {
 	}
 	c.Tools = c.Tools.Select(func(name string) bool { return !slices.Contains(c.removed, name) })
 	return c.Tools.Register(c.added...)
+}
+
+// replaceJudges replaces the policy and the approver, as ch says, and records it; tree.mu is held.
+func (s *Session) replaceJudges(p policy.Policy, ch Change) {
+	if ch.Policy == nil && ch.Approve == nil {
+		return
+	}
+	if ch.Policy != nil {
+		s.tree.policy = p
+	}
+	if ch.Approve != nil {
+		close(s.tree.approver.replaced)
+		s.tree.approver = newApprover(ch.Approve)
+	}
+	s.note(event.Settings{Setup: s.setup(), PolicySet: ch.Policy != nil, ApproverSet: ch.Approve != nil})
 }
 
 // applyChanges applies the pending changes if all tool calls have their results; tree.mu is held.
@@ -339,7 +371,7 @@ func (s *Session) created(path string) bool {
 // granted reports whether an earlier approval covers a call.
 func (s *Session) granted(ctx context.Context, q policy.Query) (rule string, ok bool) {
 	s.tree.mu.Lock()
-	grants, p := s.tree.fold.Grants(), s.now.Policy
+	grants, p := s.tree.fold.Grants(), s.tree.policy
 	s.tree.mu.Unlock()
 	if p == nil {
 		p = policy.Default{}

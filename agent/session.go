@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
 )
 
 // Session is one agent and its conversation. All methods may be called concurrently. An idle session uses no
@@ -63,6 +64,10 @@ type tree struct {
 	agents     map[string]*Session // by path
 	checkpoint sync.Mutex          // held while a checkpoint is taken
 	warned     bool                // a failed checkpoint was reported; guarded by checkpoint
+
+	// What decides about the calls of all agents; guarded by mu.
+	policy   policy.Policy
+	approver *approver
 }
 
 func newTree() *tree { return &tree{fold: step.NewTree(), agents: make(map[string]*Session)} }
@@ -111,6 +116,9 @@ func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Se
 	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
+	if parent == nil {
+		tr.policy, tr.approver = c.Policy, newApprover(c.Approve)
+	}
 	s.state, tr.agents[path] = tr.fold.Agent(path), s
 	return s, nil
 }

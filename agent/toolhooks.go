@@ -32,14 +32,17 @@ type toolHooks struct {
 }
 
 // BeforeTool runs the hooks of PreToolUse. For a call that waited for an approval they have already run, and the request
-// has the arguments that they returned.
+// has the arguments that they returned. If the answer was no, it counts even if the policy now allows the call.
 func (h toolHooks) BeforeTool(ctx context.Context, c tool.Call) (tool.HookResult, error) {
 	spec, _ := h.Tools.Spec(c.Name)
-	if q := h.session.judged(c.ID); q != nil && q.Version == spec.Version {
+	q, refused := h.session.judged(c.ID)
+	if q != nil && q.Version == spec.Version {
 		c.Args = q.Arguments
-		return h.Restrict(c, tool.HookResult{Args: q.Arguments, Ask: q.Rule == "hook", Message: q.Reason}), nil
+		return h.Restrict(c, tool.HookResult{Args: q.Arguments, Ask: refused || q.Rule == "hook", Message: q.Reason}), nil
 	}
-	return h.Calls.BeforeTool(ctx, c)
+	res, err := h.Calls.BeforeTool(ctx, c)
+	res.Ask = res.Ask || refused
+	return res, err
 }
 
 // halted returns why a hook stops the work, or nil.
@@ -52,14 +55,16 @@ func (s *Session) halted() error {
 	return &StoppedError{s.work.halted}
 }
 
-// judged returns the request for an approval of a call that waited for it after the hooks of PreToolUse had run.
-func (s *Session) judged(id string) *event.ApprovalRequested {
+// judged returns the request for an approval of a call that waited for it after the hooks of PreToolUse had run, and
+// whether the answer was no.
+func (s *Session) judged(id string) (q *event.ApprovalRequested, refused bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	if c, _ := s.state.Call(id); c.Hooked {
-		return c.Request
+	c, _ := s.state.Call(id)
+	if c.Hooked {
+		q = c.Request
 	}
-	return nil
+	return q, c.Approval != nil && !c.Approval.Allowed
 }
 
 // permissionHooks runs the hooks of PermissionRequest and Notification before somebody is asked for the first time.
@@ -71,5 +76,5 @@ func (s *Session) permissionHooks(ctx context.Context, r tool.Request) *tool.App
 	if c.Request != nil {
 		return nil
 	}
-	return s.callHooks(nil).Requested(ctx, r, s.config.Approve != nil)
+	return s.callHooks(nil).Requested(ctx, r, s.currentApprover().ask != nil)
 }

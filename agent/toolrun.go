@@ -99,7 +99,7 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 	}
 	err := guarded("the pipeline of "+c.Name, func() error {
 		pipe := *k.pipe
-		pipe.Mode = s.Mode()
+		pipe.Mode, pipe.Policy = s.Mode(), s.Policy()
 		out = pipe.Run(ctx, tool.Call{
 			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts, Steered: s.steered(),
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
@@ -130,6 +130,13 @@ func (s *Session) Mode() policy.Mode {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return s.tree.fold.Mode().Stricter(s.now.strict)
+}
+
+// Policy returns the policy that judges the next call. The whole tree of agents shares it.
+func (s *Session) Policy() policy.Policy {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.tree.policy
 }
 
 // finishCall records the result of a call, unless it waits for an approval.

@@ -99,7 +99,7 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 		}
 		r.Alias(skillAliases()...)
 	}
-	if err := r.Register(tier.tiered(b.moreTools(p))...); err != nil {
+	if err := r.Register(append(p.otherTools(), tier.tiered(b.moreTools(p))...)...); err != nil {
 		return nil, err
 	}
 	return r, r.Register(tier.tiered(b.config.Tools)...)

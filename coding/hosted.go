@@ -34,7 +34,7 @@ func (b *builder) useHostedSearch(ctx context.Context, u *setup) error {
 		b.warnOnce([]string{fmt.Sprintf("%s (%s) has no web search that works with other tools; the agent cannot search the web", p.Model, p.Provider)})
 		return nil
 	}
-	if why := b.forbidsSearch(ctx); why != "" {
+	if why := b.forbidsSearch(ctx, b.policy()); why != "" {
 		b.warnOnce([]string{"the provider's web search is not used: " + why})
 		return nil
 	}
@@ -49,14 +49,14 @@ func (b *builder) useHostedSearch(ctx context.Context, u *setup) error {
 	}))
 }
 
-// forbidsSearch returns why the policy forbids searches, or "". The user cannot be asked about each search, so a rule
+// forbidsSearch returns why a policy forbids searches, or "". The user cannot be asked about each search, so a rule
 // that asks forbids all of them.
-func (b *builder) forbidsSearch(ctx context.Context) string {
+func (b *builder) forbidsSearch(ctx context.Context, p policy.Policy) string {
 	s := &b.session
-	if s.Policy == nil {
+	if p == nil {
 		return ""
 	}
-	d := s.Policy.Decide(ctx, policy.Query{
+	d := p.Decide(ctx, policy.Query{
 		Tool: "web_search", Permissions: []string{string(tool.NetConnect)}, ReadOnly: true, OpenWorld: true,
 		Accesses: []policy.Access{{Kind: policy.Connect, Target: "search"}}, Mode: s.Mode, Workspace: s.Workspace,
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -16,8 +17,8 @@ import (
 const maxInjections = 20
 
 // inject runs the commands and reads the files in the text of a skill, and inserts the outputs. Each is a tool call: the
-// policy, the approver, the sandbox, hooks and the audit log apply, and so do the tools that the skill allows. If a call
-// is refused, nothing is sent to the model.
+// policy, the approver, the sandbox, hooks and the audit log apply, and commands need a tool that the skill allows. If a
+// call is refused, nothing is sent to the model.
 func (c Commands) inject(ctx context.Context, inv *skill.Invocation) (err error) {
 	if c.Config == nil || len(inv.Injections) == 0 {
 		return nil
@@ -26,7 +27,7 @@ func (c Commands) inject(ctx context.Context, inv *skill.Invocation) (err error)
 		return fmt.Errorf("/%s has %d commands and files to insert; at most %d are possible", inv.Skill.Name, n, maxInjections)
 	}
 	conf := *c.Config
-	active := &activeSkills{stacks: map[string][]activeSkill{"": {{name: inv.Skill.Name, tools: inv.Skill.AllowedTools}}}}
+	active := &activeSkills{stacks: map[string][]activeSkill{}}
 	conf.Session.Policy = active.policy(orDefault(conf.Session.Policy), !conf.Prompt.Trusted)
 	w, err := OpenWorkbench(ctx, conf, func(t ToolConfig) (*tool.Registry, error) {
 		r := &tool.Registry{}
@@ -38,6 +39,11 @@ func (c Commands) inject(ctx context.Context, inv *skill.Invocation) (err error)
 	defer func() { err = errors.Join(err, w.Close()) }()
 	var outputs []string
 	for i, in := range inv.Injections {
+		tools := inv.Skill.AllowedTools
+		if in.File != "" && tools != nil { // they are for the model, which does not choose this file
+			tools = append(slices.Clip(tools), "Read")
+		}
+		active.stacks[""] = []activeSkill{{name: inv.Skill.Name, tools: tools}}
 		call := tool.Call{ID: fmt.Sprintf("%s-%d", inv.Skill.Name, i+1), Name: "read_file", Env: w.Env}
 		file := in.File
 		if rest, ok := strings.CutPrefix(file, "~/"); ok && conf.Prompt.Home != "" {

@@ -2,6 +2,7 @@ package coding
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -13,11 +14,14 @@ import (
 // Local returns an environment on this machine whose sandbox enforces what a policy says about reading: commands that
 // only read can read the roots of the workspace, but not what rules deny.
 func Local(c local.Config, p policy.Policy, w policy.Workspace) (*local.Env, error) {
+	return ruledEnv(c, func() policy.Policy { return p }, w)
+}
+
+// ruledEnv is Local for a policy that may be replaced.
+func ruledEnv(c local.Config, p func() policy.Policy, w policy.Workspace) (*local.Env, error) {
 	c.Sandbox.Readable = slices.Concat(c.Sandbox.Readable, w.Roots)
-	denied := &deniedFiles{rules: policy.RulesOf(p), workspace: w}
-	if denied.rules.DeniesRead(w) != nil {
-		c.Sandbox.Hidden = denied.list
-	}
+	denied := &deniedFiles{policy: p, workspace: w}
+	c.Sandbox.Hidden = denied.list
 	e, err := local.New(c)
 	if err != nil {
 		return nil, err
@@ -30,10 +34,11 @@ func Local(c local.Config, p policy.Policy, w policy.Workspace) (*local.Env, err
 
 // deniedFiles finds the files that rules deny to read.
 type deniedFiles struct {
-	rules policy.Rules
+	policy func() policy.Policy
 
 	mu        sync.Mutex
 	workspace policy.Workspace
+	rules     []policy.Rule // of the last search
 	found     []string
 	at        time.Time // of the last search
 }
@@ -51,10 +56,14 @@ func (d *deniedFiles) set(e *local.Env, dir string) {
 
 // list returns the files.
 func (d *deniedFiles) list() []string {
+	rules := policy.RulesOf(d.policy())
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if time.Since(d.at) > searchPause && d.workspace.Files != nil {
-		d.found, d.at = d.rules.Unreadable(context.Background(), d.workspace), time.Now()
+	if d.workspace.Files == nil {
+		return nil
+	}
+	if time.Since(d.at) > searchPause || !reflect.DeepEqual(rules.Deny, d.rules) {
+		d.found, d.at, d.rules = rules.Unreadable(context.Background(), d.workspace), time.Now(), rules.Deny
 	}
 	return d.found
 }

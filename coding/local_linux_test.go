@@ -48,3 +48,35 @@ func TestLocal_ReadingCommandsReadTheRootsButNotWhatRulesDeny(t *testing.T) {
 		}
 	}
 }
+
+func TestLocal_ReadingCommandsFollowAPolicyThatIsReplaced(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", dir) // what is below is readable only by name
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("content"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	deny, err := policy.ParseRule("Read(file)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p policy.Policy
+	c := local.Config{Dir: dir, SpoolDir: t.TempDir(), Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite}}
+	e, err := ruledEnv(c, func() policy.Policy { return p }, policy.Workspace{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	for i, next := range []policy.Policy{nil, policy.Standard{Rules: policy.Rules{Deny: []policy.Rule{deny}}}, policy.AllowAll{}} {
+		p = next
+		r, err := env.Exec(t.Context(), e, env.Command{Line: "cat file", ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(r.Stdout, "content"); got != (i != 1) {
+			t.Errorf("policy %d: read is %v: %+v", i, got, r)
+		}
+	}
+}

@@ -29,6 +29,22 @@ func (b *builder) moreTools(p *Profile) []tool.Tool {
 	})
 }
 
+// otherTools returns the file tools that are offered only to other families. Models are not told about them, but calls
+// by these names work.
+func (p *Profile) otherTools() (all []tool.Tool) {
+	if p.Toolset == Native {
+		return nil
+	}
+	has := p.specs()
+	for _, t := range tools.New(p.ToolConfig) {
+		name := t.Spec().Name
+		if slices.Contains([]string{"apply_patch", "edit_file", "list_dir"}, name) && !slices.ContainsFunc(has, func(s tool.Spec) bool { return s.Name == name }) {
+			all = append(all, tool.Unlist(t))
+		}
+	}
+	return all
+}
+
 // Memory configures the notes that sessions save for later sessions.
 type Memory struct {
 	Off    bool

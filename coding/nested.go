@@ -23,7 +23,10 @@ func (b *builder) finder(ctx context.Context, p *Profile) prompt.Finder {
 	w := s.Workspace
 	w.Dir, _ = s.Env.RealPath(ctx, s.Env.Info().Dir)
 	w.Paths = s.Env.Info().Paths()
-	denied := policy.RulesOf(orDefault(s.Policy)).DeniesRead(w)
+	denied := func(real string) bool {
+		f := policy.RulesOf(orDefault(b.policy())).DeniesRead(w)
+		return f != nil && f(real)
+	}
 	return prompt.Finder{Names: p.DocFiles, User: c.UserFiles, Home: c.Home, Denied: denied}
 }
 

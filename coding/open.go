@@ -31,6 +31,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/secret"
 	"github.com/reins-agent/reins/skill"
@@ -184,7 +185,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	for _, step := range []func(context.Context) error{
 		b.findStore, b.createEnv, b.extend,
 		b.addUserTools, b.addWorktrees, b.addSchedule, b.languageServers,
-		b.conceal, b.remember, b.connect, b.useSkills, b.prepare, b.keep, b.audit,
+		b.conceal, b.remember, b.connect, b.useSkills, b.govern, b.prepare, b.keep, b.audit,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -206,6 +207,29 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	}
 	s.ID = c.Resume
 	return agent.Resume(ctx, *s)
+}
+
+// policy returns the policy of the session.
+func (b *builder) policy() policy.Policy {
+	if s := b.nested.session.Load(); s != nil {
+		return s.Policy()
+	}
+	return b.session.Policy
+}
+
+// govern applies the session's skills and its web search to a policy that replaces the first one.
+func (b *builder) govern(context.Context) error {
+	given := b.session.Govern
+	b.session.Govern = func(ctx context.Context, p policy.Policy) (_ policy.Policy, without []string) {
+		if given != nil {
+			p, without = given(ctx, p)
+		}
+		if b.config.HostedSearch && b.forbidsSearch(ctx, p) != "" {
+			without = append(without, "web_search")
+		}
+		return b.withSkills(p), without
+	}
+	return nil
 }
 
 // findStore opens the store and finds the session to resume.
@@ -263,7 +287,7 @@ func (b *builder) createEnv(context.Context) error {
 			b.config.Warn(fmt.Errorf("the sandbox is incomplete: %s", strings.Join(s.Problems, "; ")))
 		}
 	}
-	e, err := Local(c, b.session.Policy, b.session.Workspace)
+	e, err := ruledEnv(c, b.policy, b.session.Workspace)
 	if err != nil {
 		return err
 	}

@@ -241,7 +241,7 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 // addedAliases returns aliases of tools that a session or a host adds.
 var addedAliases = sync.OnceValue(func() []tool.Alias {
 	claude := map[string]string{
-		"prompt": "task", "subagent_type": "agent_type", "description": "", "effort": "",
+		"prompt": "task", "subagent_type": "agent_type", "description": "", "effort": "", "maxTurns": "max_turns",
 	}
 	own := []tool.Alias{
 		{Name: "Agent", Tool: "spawn_agent", Params: claude},
@@ -250,6 +250,9 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "AskUserQuestion", Tool: agent.AskUser},
 		{Name: "request_user_input", Tool: agent.AskUser},
 		{Name: "AskUser", Tool: agent.AskUser},
+		{Name: "ToolSearch", Tool: tool.SearchName},
+		{Name: "ListMcpResources", Tool: "list_mcp_resources"},
+		{Name: "ReadMcpResource", Tool: "read_mcp_resource"},
 		{Name: "EnterPlanMode", Tool: "enter_plan_mode"},
 		{Name: "ExitPlanMode", Tool: "exit_plan_mode"},
 		{Name: "TodoWrite", Tool: "todo_write"},
@@ -263,9 +266,9 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "CronDelete", Tool: "cron_delete"},
 		{Name: "RemoteTrigger", Tool: "remote_trigger"},
 		{Name: "TaskCreate", Tool: "task_create", Params: map[string]string{"activeForm": ""}},
-		{Name: "TaskGet", Tool: "task_get", Params: map[string]string{"taskId": "task_id"}},
+		{Name: "TaskGet", Tool: "task_get", Params: map[string]string{"taskId": "task_id", "id": "task_id"}},
 		{Name: "TaskList", Tool: "task_list"},
-		{Name: "TaskUpdate", Tool: "task_update", Params: map[string]string{"taskId": "task_id", "activeForm": ""}},
+		{Name: "TaskUpdate", Tool: "task_update", Params: map[string]string{"taskId": "task_id", "id": "task_id", "activeForm": ""}},
 		{Name: "TeamCreate", Tool: "team_create", Params: map[string]string{"team_name": "name", "description": ""}},
 		{Name: "TeamDelete", Tool: "team_delete", Params: map[string]string{"team_name": "name"}},
 		{Name: "SendMessage", Tool: "send_message", Params: map[string]string{"recipient": "to", "content": "message", "summary": ""}},

@@ -90,15 +90,13 @@ func skillAliases() []tool.Alias {
 func (b *builder) useSkills(context.Context) error {
 	s, r := &b.session, b.config.Skills
 	if r == nil {
-		if b.config.Resume != "" { // a skill may be active
-			s.Policy = b.active.policy(orDefault(s.Policy), false)
-		}
+		s.Policy = b.withSkills(s.Policy)
 		return nil
 	}
 	for _, p := range r.Problems() {
 		b.warnOnce([]string{p.Error()})
 	}
-	s.Policy = b.active.policy(readable(s.Policy, r), !b.config.Prompt.Trusted)
+	s.Policy = b.withSkills(s.Policy)
 	if len(r.Agents()) == 0 {
 		return nil
 	}
@@ -168,6 +166,17 @@ func modelFor(c *llm.Catalogue, provider, name string) string {
 		}
 	}
 	return ""
+}
+
+// withSkills returns a policy that allows reading the files of skills and enforces their restrictions.
+func (b *builder) withSkills(p policy.Policy) policy.Policy {
+	switch r := b.config.Skills; {
+	case r != nil:
+		return b.active.policy(readable(p, r), !b.config.Prompt.Trusted)
+	case b.config.Resume != "": // a skill may be active
+		return b.active.policy(orDefault(p), false)
+	}
+	return p
 }
 
 // readable returns a policy that allows reading the files of skills.

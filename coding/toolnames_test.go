@@ -1,18 +1,12 @@
 package coding_test
 
 import (
-	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/coding"
-	"github.com/reins-agent/reins/env/local"
-	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/tool"
 )
 
 func TestToolNames_HasEveryToolOfTheDocumentation(t *testing.T) {
@@ -47,39 +41,5 @@ func TestToolNames_AliasesStandForTheirTools(t *testing.T) {
 	}
 	if known["Bsh"] != nil {
 		t.Error("Bsh is known")
-	}
-}
-
-func TestAliases_OfTheToolProtocolTakeItsArguments(t *testing.T) {
-	dir := t.TempDir()
-	e, err := local.New(local.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("needle\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ name, args, want string }{
-		{"list_dir", `{"path":".","ignore_globs":["x"]}`, "a.txt"},
-		{"glob_file_search", `{"glob_pattern":"*.txt","target_directory":"."}`, "a.txt"},
-		{"read_file", `{"path":"a.txt","offset":1,"limit":1}`, "needle"},
-		{"grep", `{"pattern":"NEEDLE","path":".","glob":"*.txt","multiline":false,"head_limit":5,"-i":true}`, "needle"},
-		{"run_terminal_cmd", `{"command":"echo hello","is_background":false}`, "hello"},
-		{"apply_patch", `{"patch_text":"*** Begin Patch\n*** Add File: new\n+x\n*** End Patch"}`, "new"},
-	} {
-		provider, model := "gemini", "gemini-2.5-pro"
-		if c.name == "apply_patch" {
-			provider, model = "openai", "gpt-5.5"
-		}
-		r, err := coding.For(provider, model).Registry()
-		if err != nil {
-			t.Fatal(err)
-		}
-		pipe := &tool.Pipeline{Registry: r, Policy: policy.AllowAll{}} // names and arguments are judged, not permissions
-		out := pipe.Run(t.Context(), tool.Call{ID: c.name, Name: c.name, Args: json.RawMessage(c.args), Env: e})
-		if out.Result.Error != nil || !strings.Contains(out.Model, c.want) {
-			t.Errorf("%s: got %q, want %q", c.name, out.Model, c.want)
-		}
 	}
 }

@@ -64,7 +64,7 @@ func (b *builder) elsewhere(dir string) (env.Environment, error) {
 	if c.Sandbox.Mode == sandbox.WorkspaceWrite {
 		c.Sandbox.Cache = b.state.Cache(dir)
 	}
-	return Local(c, b.session.Policy, policy.Workspace{Home: b.session.Workspace.Home})
+	return ruledEnv(c, b.policy, policy.Workspace{Home: b.session.Workspace.Home})
 }
 
 // Close closes all worktrees. It does not delete their files.

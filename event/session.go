@@ -47,6 +47,9 @@ type Settings struct {
 	System string `json:"system,omitempty"` // the system prompt, if it changed
 	// ModeSet means that the host chose the mode, which ends a plan mode that the model entered.
 	ModeSet bool `json:"mode_set,omitempty"`
+	// PolicySet and ApproverSet mean that the host replaced the policy or the approver. The next calls are judged by it.
+	PolicySet   bool `json:"policy_set,omitempty"`
+	ApproverSet bool `json:"approver_set,omitempty"`
 	// ToolChange is how the tools changed, if the model takes that in the conversation.
 	ToolChange *llm.ToolChange `json:"tool_change,omitempty"`
 }

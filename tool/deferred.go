@@ -22,6 +22,13 @@ func Defer(t Tool) Tool {
 	return deferred{t, spec}
 }
 
+// Unlist returns t as a deferred tool that tool_search does not list either. It can still be called by its name.
+func Unlist(t Tool) Tool {
+	spec := t.Spec()
+	spec.Deferred, spec.Unlisted = true, true
+	return deferred{t, spec}
+}
+
 type deferred struct {
 	Tool
 	spec Spec
@@ -52,7 +59,7 @@ const (
 func (r *Registry) RegisterSearch(exclude func(name string) bool) error {
 	var specs []Spec
 	for _, s := range r.Specs() {
-		if s.Deferred {
+		if s.Deferred && !s.Unlisted {
 			specs = append(specs, s)
 		}
 	}

@@ -78,6 +78,8 @@ type Spec struct {
 
 	// Deferred leaves the tool out of requests; see [Defer].
 	Deferred bool `json:"deferred,omitempty"`
+	// Unlisted leaves a deferred tool out of tool_search too; see [Unlist].
+	Unlisted bool `json:"unlisted,omitempty"`
 
 	// Limit bounds what the model sees of the output. Zero fields default to [DefaultLimit].
 	Limit Limit `json:"limit,omitzero"`

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,19 +59,32 @@ func TestScripts(t *testing.T) {
 			e.Defer(server.Close)
 			e.Setenv("SERVER", server.BaseURL("anthropic"))
 			e.Setenv("CANARY_API_KEY", canary)
+			repo, err := filepath.Abs("../..")
+			if err != nil {
+				return err
+			}
+			e.Setenv("REPO", repo)
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("REINS_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "userconfig"))
 			e.Setenv("TEST_SYSTEM_DIR", filepath.Join(e.WorkDir, "etc"))
 			e.Vars = append(e.Vars, quickExit)
-			cache, err := exec.Command("go", "env", "GOCACHE").Output()
-			e.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+			caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+			build, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
+			e.Setenv("GOCACHE", build)
+			e.Setenv("GOMODCACHE", modules)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "newsession": newSession, "holdsession": holdSession, "spoil": spoil,
-		},
+		Cmds:          scriptCommands,
+		UpdateScripts: *updateScripts,
 	})
+}
+
+var updateScripts = flag.Bool("update", false, "rewrite the files that scripts in testdata compare with")
+
+// scriptCommands are the commands of the scripts.
+var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
+	"exits": exits, "newsession": newSession, "holdsession": holdSession, "spoil": spoil,
 }
 
 // newModelServer starts a server for the model of reply. It accepts only the canary as its key.

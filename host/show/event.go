@@ -108,6 +108,14 @@ func Notice(data event.Data) string {
 		if d.Dir != "" {
 			return "working in " + OneLine(d.Dir)
 		}
+		switch {
+		case d.PolicySet && d.ApproverSet:
+			return "the policy and the approver were replaced"
+		case d.PolicySet:
+			return "the policy was replaced"
+		case d.ApproverSet:
+			return "the approver was replaced"
+		}
 		return OneLine(fmt.Sprintf("switched to %s %s %s", d.Provider, d.Model, d.Effort))
 	case event.ModelFallback:
 		return OneLine(fmt.Sprintf("%s failed, using %s:", d.From, d.To)) + " " + Summary(d.Error.Message)
