@@ -49,31 +49,6 @@ func (t *traced) claim(a *tool.Artifacts) {
 	a.Wrote, a.Untraced = t.wrote, t.untraced
 }
 
-// disclaim removes from an undo what other sessions in the directory wrote while commands of this one ran. A session
-// whose log cannot be read claims nothing: its files are then asked about.
-func (s *Session) disclaim(ctx context.Context, u event.Undoing) {
-	unclear := false
-	for _, w := range u.Wrote {
-		unclear = unclear || w.Command
-	}
-	if !unclear || s.config.Store == nil {
-		return
-	}
-	since, paths := s.recorded(u.Since), s.config.Env.Info().Paths()
-	for m, err := range s.config.Store.List(ctx) {
-		if err != nil || m.ID == s.id || m.Updated.Before(since) || !paths.Within(m.Dir, s.dir()) && !paths.Within(s.dir(), m.Dir) {
-			continue
-		}
-		var records []event.Record
-		for r, err := range s.config.Store.Load(ctx, m.ID, 0) {
-			if err == nil && !r.Time.Before(since) {
-				records = append(records, r)
-			}
-		}
-		event.Disclaim(u.Wrote, s.dir(), event.Claims(records, m.Dir, paths.Join), paths.Join)
-	}
-}
-
 // recorded returns the time of a record.
 func (s *Session) recorded(seq event.Seq) time.Time {
 	for _, r := range s.log.Records(seq - 1) {

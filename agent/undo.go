@@ -117,7 +117,9 @@ func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, u event.Und
 		*out = Undone{}
 		return fmt.Errorf("%w: %s, not %s", ErrElsewhere, d.Dir, s.dir())
 	}
-	s.disclaim(ctx, u)
+	if s.config.Store != nil {
+		u.Disclaim(ctx, s.config.Store, s.id, s.dir(), s.recorded(u.Since), s.config.Env.Info().Paths())
+	}
 	begun := false
 	done, err := s.config.Checkpoints.Restore(ctx, Restore{
 		ID: d.Restored, Paths: d.Paths, Left: u.Left, Traced: u.Traced, Wrote: u.Wrote, Touched: u.Touched, Ask: ask || u.Untraced != "",

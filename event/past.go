@@ -273,7 +273,7 @@ func Inputs(records []Record) []Input {
 	return list
 }
 
-// LastFiles returns what Undo would restore of the files, from the records of a session.
+// LastFiles returns what Undo would restore of the files, from the records of a session. ok is false if there is nothing.
 func LastFiles(records []Record) (u Undoing, ok bool) {
 	p, _ := replay(records)
 	p.begun = nil

@@ -2,8 +2,11 @@ package event
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"time"
 
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -128,33 +131,44 @@ func Attribute(list []tool.Wrote) map[string]Wrote {
 	return sum
 }
 
-// Claims returns what calls of a session in a directory wrote for certain: each path, and what was left there.
-func Claims(records []Record, dir string, join func(...string) string) map[[2]string]bool {
-	claims := map[[2]string]bool{}
-	for _, r := range records {
-		if d, ok := r.Data.(ToolCallEnd); ok {
+// Disclaim removes from the changes of a session what other sessions in the directory wrote since: what the session only
+// seemed to have written is theirs, and a path that both wrote is shared. A log that cannot be read claims nothing.
+func (u *Undoing) Disclaim(ctx context.Context, store Store, session, dir string, since time.Time, paths env.Paths) {
+	unclear := false
+	for _, w := range u.Wrote {
+		unclear = unclear || w.Command
+	}
+	if !unclear {
+		return
+	}
+	for m, err := range store.List(ctx) {
+		if err != nil || m.ID == session || m.Updated.Before(since) || !paths.Within(m.Dir, dir) && !paths.Within(dir, m.Dir) {
+			continue
+		}
+		for r, err := range store.Load(ctx, m.ID, 0) {
+			d, ok := r.Data.(ToolCallEnd)
+			if err != nil || !ok || r.Time.Before(since) {
+				continue
+			}
 			for _, w := range d.Artifacts.Wrote {
-				if !w.Unsure {
-					claims[[2]string{join(dir, w.Path), w.After}] = true
+				if path, ok := paths.Rel(dir, paths.Join(m.Dir, w.Path)); ok && !w.Unsure {
+					u.disclaim(paths.ToSlash(path), w.After)
 				}
 			}
 		}
 	}
-	return claims
 }
 
-// Disclaim removes from the changes of a session in a directory what others claim. What the session only seemed to have
-// written is theirs; a path that both wrote is shared.
-func Disclaim(wrote map[string]Wrote, dir string, claims map[[2]string]bool, join func(...string) string) {
-	for path, w := range wrote {
-		switch {
-		case !w.Command || !claims[[2]string{join(dir, path), w.After}]:
-		case w.Unsure:
-			delete(wrote, path)
-		default:
-			w.Shared = true
-			wrote[path] = w
-		}
+// disclaim applies that another session left something at a path.
+func (u *Undoing) disclaim(path, after string) {
+	w, ok := u.Wrote[path]
+	switch {
+	case !ok || !w.Command || w.After != after:
+	case w.Unsure:
+		delete(u.Wrote, path)
+	default:
+		w.Shared = true
+		u.Wrote[path] = w
 	}
 }
 
