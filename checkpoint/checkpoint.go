@@ -131,8 +131,14 @@ func (s *Store) exclude(dirs []string) error {
 	return nil
 }
 
-// Dir returns the real path of the workspace.
-func (s *Store) Dir() string { return s.workspace }
+// Dir returns the real path of the workspace, with slashes.
+func (s *Store) Dir() string { return filepath.ToSlash(s.workspace) }
+
+// Real returns a path with slashes and without symbolic links in its directory. The path itself may be a link.
+func (s *Store) Real(path string) string {
+	path = filepath.Clean(path)
+	return filepath.ToSlash(filepath.Join(realpath.Resolve(filepath.Dir(path)), filepath.Base(path)))
+}
 
 func (s *Store) packs() string   { return filepath.Join(s.dir, "packs") }
 func (s *Store) records() string { return filepath.Join(s.dir, "checkpoints") }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 
 	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/env"
-	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/shell"
 	"github.com/reins-agent/reins/tool"
@@ -112,17 +110,17 @@ type targets struct {
 
 // targets returns what a call names, and whether it may change the workspace at all.
 func (c Checkpoints) targets(call tool.Call) (n targets, writes bool) {
-	n = targets{complete: true, root: filepath.ToSlash(c.Dir())}
+	n = targets{complete: true, root: c.Dir()}
 	if call.Accesses == nil { // it does not declare them
 		return targets{commands: true, root: n.root}, true
 	}
 	for _, a := range call.Accesses {
 		switch a.Kind {
 		case policy.Write, policy.Delete:
-			n.accesses = append(n.accesses, shell.Access{Kind: shell.Kind(a.Kind), Path: realParent(a.Target)})
+			n.accesses = append(n.accesses, shell.Access{Kind: shell.Kind(a.Kind), Path: c.Real(a.Target)})
 			writes = true
 		case policy.Exec:
-			if !n.line(call.Env, a) {
+			if !n.line(c.Store, call.Env, a) {
 				continue
 			}
 			n.commands, writes = true, true
@@ -134,7 +132,7 @@ func (c Checkpoints) targets(call tool.Call) (n targets, writes bool) {
 }
 
 // line adds what a command line names. It reports false if the commands cannot change the workspace.
-func (n *targets) line(e env.Environment, a policy.Access) bool {
+func (n *targets) line(s *checkpoint.Store, e env.Environment, a policy.Access) bool {
 	info := e.Info()
 	if l := info.Limits; l != nil && l.Sandbox != "" && !a.Outside && !slices.ContainsFunc(l.Writable, func(w string) bool {
 		return info.Paths().Within(w, n.root) || info.Paths().Within(n.root, w)
@@ -153,23 +151,15 @@ func (n *targets) line(e env.Environment, a policy.Access) bool {
 		}
 		for _, x := range e.Accesses {
 			if x.Kind != shell.Read {
-				x.Path, changes = realParent(x.Path), true
+				x.Path, changes = s.Real(x.Path), true
 				n.accesses = append(n.accesses, x)
 			}
 		}
 		for _, c := range e.Copies {
-			n.copied = append(n.copied, realParent(c[0]), realParent(c[1]))
+			n.copied = append(n.copied, s.Real(c[0]), s.Real(c[1]))
 		}
 	}
 	return changes
-}
-
-// realParent resolves links in the directory of a path. The path itself may be a link, which is what changes.
-func realParent(p string) string {
-	if strings.ContainsAny(p, "*?[") {
-		return p
-	}
-	return filepath.ToSlash(filepath.Join(realpath.Resolve(filepath.Dir(p)), filepath.Base(p)))
 }
 
 // paths returns the named files and the directories above them, which may not exist.
