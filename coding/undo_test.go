@@ -513,6 +513,30 @@ func TestUndo_OfALogWithoutAttribution(t *testing.T) {
 	}
 }
 
+func TestRestoreFiles_AsksAboutWhatOthersChanged(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.do("echo 1 > made.txt")
+	w.write("kept.txt", "by hand\n")
+	var first string
+	for _, r := range w.records() {
+		if d, ok := r.Data.(event.Checkpoint); ok && !d.After {
+			first = d.ID
+		}
+	}
+	for _, from := range []string{"", first} {
+		var later *checkpoint.LaterError
+		if _, err := w.session.RestoreFiles(t.Context(), from, "kept.txt"); !errors.As(err, &later) {
+			t.Errorf("%q: %v", from, err)
+		}
+		w.later = checkpoint.Keep
+		if u, err := w.session.RestoreFiles(t.Context(), from, "kept.txt", "made.txt"); err != nil || fmt.Sprint(u.Changed, u.Kept) != "[made.txt] [kept.txt]" {
+			t.Errorf("%q: changed %v, kept %v, %v", from, u.Changed, u.Kept, err)
+		}
+		w.redo()
+		w.later = checkpoint.Refuse
+	}
+}
+
 func TestRestoreFiles_OneFileAndItsDirectory(t *testing.T) {
 	w := newWorker(t, checkpoint.Config{})
 	w.write("dir/a", "a\n")

@@ -1,7 +1,9 @@
 package event_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -113,8 +115,21 @@ func TestDisclaim(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	u = Undoing{Wrote: own()}
-	u.Disclaim(t.Context(), store, "self", "/w", time.Now().Add(time.Hour), env.PathsOf("linux"))
+	u.Disclaim(t.Context(), continued{store}, "self", "/w", time.Now().Add(time.Hour), env.PathsOf("linux"))
 	if len(u.Wrote) != 6 {
 		t.Errorf("earlier changes are claimed: %v", u.Wrote)
+	}
+}
+
+// continued is a store whose sessions were written to since.
+type continued struct{ *Memory }
+
+func (c continued) List(ctx context.Context) iter.Seq2[Meta, error] {
+	return func(yield func(Meta, error) bool) {
+		for m, err := range c.Memory.List(ctx) {
+			if m.Updated = m.Updated.Add(2 * time.Hour); !yield(m, err) {
+				return
+			}
+		}
 	}
 }
