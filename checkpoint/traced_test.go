@@ -109,7 +109,7 @@ func TestRestore_TakesBackOnlyWhatTheCallerWrote(t *testing.T) {
 	d.put("changed=1", "deleted=1", "theirs=1", "both=1", "dir/x=1")
 	before := d.take()
 	d.put("both=theirs")
-	wrote := d.by(func() { d.put("changed=2", "deleted=", "both=2", "new/a/f=2", "new/b/f=2", "dir=", "dir=2") })
+	wrote := d.by(func() { d.put("changed=2", "deleted=", "both=2", "new/a/f=2", "new/b/f=2", "dir=", "dir=2", "hollow/") })
 	d.put("theirs=2", "more=2", "new/a/theirs=2", "empty/")
 	o := checkpoint.RestoreOptions{Traced: true, Wrote: wrote, Later: checkpoint.Refuse}
 	after := d.files()
@@ -139,7 +139,7 @@ func TestRestore_TakesBackOnlyWhatTheCallerWrote(t *testing.T) {
 	if _, err := d.store.Restore(t.Context(), res.Before, o); err != nil {
 		t.Fatal(err)
 	}
-	want = "both=3 changed=2 dir=2 empty/ more=2 new/ new/a/ new/a/f=2 new/a/theirs=2 new/b/ new/b/f=2 theirs=3"
+	want = "both=3 changed=2 dir=2 empty/ hollow/ more=2 new/ new/a/ new/a/f=2 new/a/theirs=2 new/b/ new/b/f=2 theirs=3"
 	if got := d.files(); got != want {
 		t.Errorf("after the way back: got %s, want %s", got, want)
 	}
@@ -147,15 +147,15 @@ func TestRestore_TakesBackOnlyWhatTheCallerWrote(t *testing.T) {
 
 func TestRestore_AsksAboutWhatIsUnsureSharedOrInTheWay(t *testing.T) {
 	d := newDesk(t)
-	d.put("unsure=1", "shared=1", "gone/f=1", "theirs=1")
+	d.put("unsure=1", "shared=1", "gone/f=1", "way/f=1", "swap=1", "theirs=1")
 	before := d.take()
-	wrote := d.by(func() { d.put("unsure=2", "shared=2", "gone=", "file=2") })
+	wrote := d.by(func() { d.put("unsure=2", "shared=2", "gone=", "file=2", "way/f=", "swap=", "swap/f=2") })
 	for path, set := range map[string]checkpoint.Write{"unsure": {Unsure: true}, "shared": {Shared: true}} {
 		w := wrote[path]
 		w.Unsure, w.Shared = set.Unsure, set.Shared
 		wrote[path] = w
 	}
-	d.put("theirs=2", "gone=a file in the way", "file=", "file/theirs=2")
+	d.put("theirs=2", "gone=a file in the way", "way=", "way=another", "swap/theirs=2", "file=", "file/theirs=2")
 	asks := func(o checkpoint.RestoreOptions, want string) {
 		t.Helper()
 		o.Traced, o.Wrote, o.Later = true, wrote, checkpoint.Refuse
@@ -168,9 +168,9 @@ func TestRestore_AsksAboutWhatIsUnsureSharedOrInTheWay(t *testing.T) {
 			t.Errorf("asks about %s, want %s", got, want)
 		}
 	}
-	asks(checkpoint.RestoreOptions{}, "[gone shared unsure] [unsure]")
-	asks(checkpoint.RestoreOptions{Ask: true}, "[file/theirs gone shared theirs unsure] [file/theirs theirs unsure]")
-	asks(checkpoint.RestoreOptions{Allowed: []string{"unsure", "gone"}}, "[shared] []")
+	asks(checkpoint.RestoreOptions{}, "[gone shared swap/theirs unsure way] [unsure]")
+	asks(checkpoint.RestoreOptions{Ask: true}, "[file/theirs gone shared swap/theirs theirs unsure way] [file/theirs theirs unsure]")
+	asks(checkpoint.RestoreOptions{Allowed: []string{"unsure", "gone", "way", "swap/theirs"}}, "[shared] []")
 }
 
 func TestIdentify_AgreesWithViews(t *testing.T) {
@@ -185,6 +185,13 @@ func TestIdentify_AgreesWithViews(t *testing.T) {
 		if err != nil || got[w.Path] != w.After || w.After == "" {
 			t.Errorf("%s: %q, %v, want %q", w.Path, got[w.Path], err, w.After)
 		}
+	}
+	v := d.view(nil)
+	if err := os.Chmod(filepath.Join(d.dir, "f"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list := v.Writes(d.view(v)); len(list) != 1 || list[0].Before == list[0].After {
+		t.Errorf("after chmod: %v", list)
 	}
 	got, err := d.store.Identify(t.Context(), "missing", "f/below", "../outside")
 	if err != nil || fmt.Sprint(got) != "map[f/below: missing:]" {
