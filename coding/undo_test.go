@@ -349,7 +349,8 @@ func TestUndo_AsksAboutWhatACommandPerhapsWrote(t *testing.T) {
 	w.do(at.wait("sh gen.sh"))
 	w.write("later.txt", "by hand\n")
 	var later *checkpoint.LaterError
-	if _, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || fmt.Sprint(later.Unsure) != "[made.txt mine.txt]" {
+	_, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true})
+	if !errors.As(err, &later) || fmt.Sprint(later.Unsure) != "[made.txt mine.txt]" {
 		t.Errorf("%v, unsure about %v", err, later)
 	}
 	w.later = checkpoint.Keep
@@ -504,7 +505,8 @@ func TestUndo_OfALogWithoutAttribution(t *testing.T) {
 	w.config.Checkpoints = kept
 	w.reopen()
 	var later *checkpoint.LaterError
-	if _, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || len(later.Changes) != 1 || later.Changes[0].Path != "mine.txt" {
+	_, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true})
+	if !errors.As(err, &later) || len(later.Changes) != 1 || later.Changes[0].Path != "mine.txt" {
 		t.Errorf("%v", err)
 	}
 	w.later = checkpoint.Keep

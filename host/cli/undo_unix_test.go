@@ -76,7 +76,8 @@ func TestUndo_AsksBeforeItOverwritesTheUsersChanges(t *testing.T) {
 			cmd.Dir, cmd.Env = first.Dir, append(cmd.Env, home)
 			con := onTerminal(t, cmd)
 			con.await("Restore them?")
-			if text := con.text(); !strings.Contains(text, "  - both.txt") || !strings.Contains(text, "-mine") || strings.Contains(text, "agent.txt\r") || strings.Contains(text, "mine.txt") {
+			if text := con.text(); !strings.Contains(text, "  - both.txt") || !strings.Contains(text, "-mine") ||
+				strings.Contains(text, "agent.txt\r") || strings.Contains(text, "mine.txt") {
 				t.Errorf("it does not show the file alone that both changed:\n%s", text)
 			}
 			con.press(c.keys)

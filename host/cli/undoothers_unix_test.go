@@ -24,7 +24,8 @@ func TestUndo_KeepsWhatTheUserWroteWhileTheAgentWorked(t *testing.T) {
 	s := newSharedTree(t, 1)
 	s.run("a", "echo agent > agent.txt", func() { s.put("mine.txt", "mine\n") }, false)
 	code, out := s.reins("diff", "a")
-	if code != 0 || strings.Contains(out, "+mine") || !strings.Contains(out, "+agent") || !strings.Contains(out, "not shown, because only others changed them: mine.txt") {
+	if code != 0 || strings.Contains(out, "+mine") || !strings.Contains(out, "+agent") ||
+		!strings.Contains(out, "not shown, because only others changed them: mine.txt") {
 		t.Errorf("diff: exit code %d:\n%s", code, out)
 	}
 	if code, out = s.reins("diff", "a", "--all"); code != 0 || !strings.Contains(out, "+mine") {
@@ -62,7 +63,8 @@ func TestUndo_RefusesWithoutATerminalAndNamesTheFlags(t *testing.T) {
 		t.Errorf("exit code %d, files %q, want %q", code, got, before)
 	}
 	code, out = s.reins("undo", "a", "--keep")
-	if got := s.files(); code != 0 || fmt.Sprint(got) != fmt.Sprint(before) || !strings.Contains(out, "kept what others changed: both.txt, made.txt, mine.txt") {
+	if got := s.files(); code != 0 || fmt.Sprint(got) != fmt.Sprint(before) ||
+		!strings.Contains(out, "kept what others changed: both.txt, made.txt, mine.txt") {
 		t.Errorf("exit code %d, files %q:\n%s", code, got, out)
 	}
 }
