@@ -36,8 +36,12 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	k := &kit{tools: tools, definitions: tools.Definitions(), env: c.Env, timeouts: c.Timeouts, vision: c.Vision, serial: c.Serial, results: c.Compaction.Results}
 	k.digest = digest(k.definitions)
 	k.pipe = &tool.Pipeline{
-		Registry: tools, Hooks: s.toolHooks(tools), Approve: s.approve, Middleware: c.Middleware, Limits: c.ToolLimits,
-		Agent: s.path, Workspace: c.Workspace, Granted: s.granted, Secrets: c.Secrets, Audit: s.audit,
+		Registry:   tools,
+		Hooks:      s.toolHooks(tools),
+		Approve:    s.approve,
+		Middleware: append(slices.Clip(c.Middleware), s.tracing(tools)),
+		Limits:     c.ToolLimits,
+		Agent:      s.path, Workspace: c.Workspace, Granted: s.granted, Secrets: c.Secrets, Audit: s.audit,
 	}
 	// A link that is swapped later must not move the workspace.
 	if dir, err := c.Env.RealPath(context.Background(), c.Env.Info().Dir); err == nil {

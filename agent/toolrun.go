@@ -97,6 +97,9 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 	if c.Request != nil {
 		version = c.Request.Version
 	}
+	sum := &traced{}
+	ctx = context.WithValue(ctx, tracedKey{}, sum)
+	defer func() { sum.claim(&out.Result.Artifacts) }()
 	err := guarded("the pipeline of "+c.Name, func() error {
 		pipe := *k.pipe
 		pipe.Mode, pipe.Policy = s.Mode(), s.Policy()

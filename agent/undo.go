@@ -26,6 +26,7 @@ type Undone struct {
 	Files   bool      // files were restored
 	Partly  bool      // only some files were restored; the error says why
 	Changed []string  // the files that changed
+	Kept    []string  // the files with changes by others, which were not undone
 }
 
 // Parts selects what to undo of an input.
@@ -36,8 +37,9 @@ type Parts = event.Parts
 // are interrupted first.
 //
 // If there is no checkpoint from before the input changed files, only the conversation is rewound, and the
-// error wraps ErrFilesStay. Config.Checkpoints decides about files that others changed since; if it refuses,
-// nothing changes.
+// error wraps ErrFilesStay. Files that only others changed, such as the user or another session, are kept, whether
+// they did so during the work or after it. Config.Checkpoints decides about files that both changed, and about those
+// that a command may have changed; if it refuses, nothing changes.
 //
 // If Undo fails or is interrupted after it restored some files, the conversation stays as it is. Another
 // Undo continues, and Redo restores the files as they were.
@@ -46,34 +48,34 @@ func (s *Session) Undo(ctx context.Context, what Parts) (Undone, error) {
 		if what.Files && s.config.Checkpoints == nil {
 			return Undone{}, errNoCheckpoints
 		}
-		return s.rewind(ctx, ErrNothingToUndo, func() (event.Undoing, bool) { return s.state.Undo(what) })
+		return s.rewind(ctx, ErrNothingToUndo, false, func() (event.Undoing, bool) { return s.state.Undo(what) })
 	})
 }
 
 // RestoreFiles restores files and leaves the conversation as it is: to a checkpoint or, with "", to their
 // state before the last input that changed files and was not undone. It restores only the files and
-// directories in paths. With a checkpoint, no paths means all. Redo reverts it.
+// directories in paths. With a checkpoint, no paths means all. Redo reverts it. Config.Checkpoints decides about files
+// that others changed.
 func (s *Session) RestoreFiles(ctx context.Context, checkpoint string, paths ...string) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
 		if checkpoint == "" && len(paths) == 0 {
 			return Undone{}, errors.New("no files were named to restore")
 		}
-		return s.rewind(ctx, ErrNothingToUndo, func() (event.Undoing, bool) { return s.state.RestoreFiles(checkpoint, s.dir(), paths) })
+		return s.rewind(ctx, ErrNothingToUndo, true, func() (event.Undoing, bool) { return s.state.RestoreFiles(checkpoint, s.dir(), paths) })
 	})
 }
 
 // Redo reverts the last undo, as long as there was no input since.
 func (s *Session) Redo(ctx context.Context) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
-		return s.rewind(ctx, ErrNothingToRedo, s.state.Redo)
+		return s.rewind(ctx, ErrNothingToRedo, false, s.state.Redo)
 	})
 }
 
-// rewind restores the files, if wanted, and then rewinds the conversation.
-func (s *Session) rewind(ctx context.Context, nothing error, find func() (event.Undoing, bool)) (Undone, error) {
-	s.tree.mu.Lock()
-	r, ok := find()
-	s.tree.mu.Unlock()
+// rewind restores the files, if wanted, and then rewinds the conversation. ask means that what only others changed is not
+// kept without a word.
+func (s *Session) rewind(ctx context.Context, nothing error, ask bool, find func() (event.Undoing, bool)) (Undone, error) {
+	r, ok := s.undoing(find)
 	var stay error
 	switch {
 	case !ok:
@@ -86,9 +88,9 @@ func (s *Session) rewind(ctx context.Context, nothing error, find func() (event.
 	}
 	d, out := r.Rewind, Undone{Input: r.Input, Prompt: s.prompt(r.Input), Chat: r.Chat, Files: r.Files}
 	s.abandonBelow()
-	if !d.Files {
+	if r, _ = s.undoing(find); !d.Files { // with what the subagents wrote
 		d.Restored, d.Dir = "", ""
-	} else if err := s.restoreFiles(ctx, &d, r.Left, &out); err != nil {
+	} else if err := s.restoreFiles(ctx, &d, r, ask, &out); err != nil {
 		return out, errors.Join(err, s.keep(ctx))
 	}
 	if d.Chat {
@@ -98,9 +100,15 @@ func (s *Session) rewind(ctx context.Context, nothing error, find func() (event.
 	return out, errors.Join(stay, s.keep(ctx))
 }
 
+func (s *Session) undoing(find func() (event.Undoing, bool)) (event.Undoing, bool) {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return find()
+}
+
 // restoreFiles restores the files. It records the start before they change, so that the restore can be
 // continued or reverted after a crash.
-func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, left []string, out *Undone) (err error) {
+func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, u event.Undoing, ask bool, out *Undone) (err error) {
 	switch {
 	case s.config.Checkpoints == nil:
 		*out = Undone{}
@@ -109,14 +117,24 @@ func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, left []stri
 		*out = Undone{}
 		return fmt.Errorf("%w: %s, not %s", ErrElsewhere, d.Dir, s.dir())
 	}
+	if s.config.Store != nil {
+		u.Disclaim(ctx, s.config.Store, s.id, s.dir(), s.recorded(u.Since), s.config.Env.Info().Paths())
+	}
 	begun := false
-	out.Changed, err = s.config.Checkpoints.Restore(ctx, Restore{ID: d.Restored, Paths: d.Paths, Left: left, Begin: func(before string) error {
-		s.tree.mu.Lock()
-		*d, begun = s.state.Resuming(*d, before), true
-		s.note(event.RewindStart{Rewind: *d})
-		s.tree.mu.Unlock()
-		return s.log.Sync()
-	}})
+	done, err := s.config.Checkpoints.Restore(ctx, Restore{
+		ID: d.Restored, Paths: d.Paths, Left: u.Left, Traced: u.Traced, Wrote: u.Wrote, Touched: u.Touched, Ask: ask || u.Untraced != "",
+		Begin: func(before string, touched []string) error {
+			s.tree.mu.Lock()
+			if d.Traced = u.Traced; u.Traced {
+				d.Touched = touched
+			}
+			*d, begun = s.state.Resuming(*d, before), true
+			s.note(event.RewindStart{Rewind: *d})
+			s.tree.mu.Unlock()
+			return s.log.Sync()
+		},
+	})
+	out.Changed, out.Kept = done.Changed, done.Kept
 	switch {
 	case err != nil && !begun:
 		*out = Undone{}

@@ -38,34 +38,33 @@ func (d *desk) Take(context.Context, string) (string, int, error) {
 	return fmt.Sprint(len(d.kept)), len(d.files), nil
 }
 
-func (d *desk) Restore(ctx context.Context, r Restore) ([]string, error) {
+func (d *desk) Restore(ctx context.Context, r Restore) (done Restored, err error) {
 	d.left = r.Left
 	var n int
 	if _, err := fmt.Sscan(r.ID, &n); err != nil || n < 1 || n > len(d.kept) {
-		return nil, fmt.Errorf("there is no checkpoint %q", r.ID)
+		return done, fmt.Errorf("there is no checkpoint %q", r.ID)
 	}
 	before, _, err := d.Take(ctx, "")
 	if err == nil {
-		err = r.Begin(before)
+		err = r.Begin(before, nil)
 	}
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	then := d.kept[n-1]
-	var changed []string
 	for _, name := range slices.Sorted(maps.Keys(union(d.files, then))) {
 		if len(r.Paths) > 0 && !slices.Contains(r.Paths, name) || d.files[name] == then[name] {
 			continue
 		}
-		if len(changed) > 0 && d.stuck != nil {
-			return changed, d.stuck
+		if len(done.Changed) > 0 && d.stuck != nil {
+			return done, d.stuck
 		}
-		changed = append(changed, name)
+		done.Changed = append(done.Changed, name)
 		if d.files[name] = then[name]; then[name] == "" {
 			delete(d.files, name)
 		}
 	}
-	return changed, nil
+	return done, nil
 }
 
 func union(a, b map[string]string) map[string]string {

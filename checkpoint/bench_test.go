@@ -62,6 +62,29 @@ func BenchmarkTake(b *testing.B) {
 	b.Run("git/changed=5", func(b *testing.B) { benchTake(b, w, 5) })
 }
 
+// BenchmarkView compares the workspace before and after a command that changes 5 of 20,000 files.
+func BenchmarkView(b *testing.B) {
+	w := bigWorkspace(b)
+	_, _, err := w.store.Take(b.Context(), "")
+	must(b, err)
+	n := 0
+	withCPU(b, func() {
+		for b.Loop() {
+			before, err := w.store.View(b.Context(), nil)
+			must(b, err)
+			for i := range 5 {
+				n++
+				w.write(benchPath(i*3999), fmt.Sprintf("change %d\n", n))
+			}
+			after, err := w.store.View(b.Context(), before)
+			must(b, err)
+			if got := len(before.Writes(after)); got != 5 {
+				b.Fatalf("%d changes, want 5", got)
+			}
+		}
+	})
+}
+
 func benchTake(b *testing.B, w *workspace, changed int) {
 	b.ReportAllocs()
 	n := 0

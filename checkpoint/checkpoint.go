@@ -30,8 +30,11 @@
 // overwrites and removes only what that checkpoint contains. Each file is replaced atomically. Files
 // created since are removed unless the ignore rules before or after the restore exclude them, and
 // directories that are not empty stay. Symbolic links are never followed. What could not be restored is
-// listed in an [IncompleteError]; the rest is restored. With [RestoreOptions].Left, changes that others
-// made since can be kept, or reported before anything is restored.
+// listed in an [IncompleteError]; the rest is restored.
+//
+// Changes that others made can be kept, or reported before anything is restored: with [RestoreOptions].Wrote, the
+// caller names what it changed itself, which [Store.View] and [Store.Identify] tell; with Left, it names the states
+// in which it left the workspace.
 //
 // Between calls, a Store keeps nothing in memory and no files open. One lock per store serializes all calls,
 // including those of other processes.
@@ -126,6 +129,15 @@ func (s *Store) exclude(dirs []string) error {
 		s.excluded = append(s.excluded, filepath.ToSlash(rel))
 	}
 	return nil
+}
+
+// Dir returns the real path of the workspace, with slashes.
+func (s *Store) Dir() string { return filepath.ToSlash(s.workspace) }
+
+// Real returns a path with slashes and without symbolic links in its directory. The path itself may be a link.
+func (s *Store) Real(path string) string {
+	path = filepath.Clean(path)
+	return filepath.ToSlash(filepath.Join(realpath.Resolve(filepath.Dir(path)), filepath.Base(path)))
 }
 
 func (s *Store) packs() string   { return filepath.Join(s.dir, "packs") }

@@ -61,10 +61,11 @@ func (e *IncompleteError) Unwrap() []error {
 	return errs
 }
 
-// LaterError reports that restoring would undo changes that others made after the caller left the
-// workspace. Nothing was restored.
+// LaterError reports that restoring would undo changes that others made. Nothing was restored.
 type LaterError struct {
 	Changes []Change // what restoring would do to these files
+	// Unsure lists those that perhaps only others changed. It is set only by traced restores.
+	Unsure []string
 	// Unknown is set if none of the states in which the caller left the workspace can be read. Changes
 	// is then everything that restoring would do.
 	Unknown bool
@@ -75,10 +76,13 @@ func (e *LaterError) Error() string {
 	for _, c := range e.Changes {
 		names = append(names, c.Path)
 	}
+	if len(e.Unsure) > 0 {
+		return "nothing restored: others changed these files, or may have: " + abridge(names, ", ")
+	}
 	if e.Unknown {
 		return "nothing restored: these files may have been changed by others: " + abridge(names, ", ")
 	}
-	return "nothing restored: these files were changed by others since: " + abridge(names, ", ")
+	return "nothing restored: these files were changed by others too: " + abridge(names, ", ")
 }
 
 // abridge joins the first three elements of a list and counts the others.

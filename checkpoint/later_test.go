@@ -124,7 +124,7 @@ func TestErrors_NameTheFirstThreeFiles(t *testing.T) {
 		{&IncompleteError{ID: "2", Before: "3", Failed: []PathError{{"a", full}, {"b", full}, {"c", full}, {"d", full}}},
 			"restore of checkpoint 2 is incomplete (a: disk full; b: disk full; c: disk full; and 1 more); the state before is checkpoint 3"},
 		{&LaterError{Changes: []Change{{Path: "a"}, {Path: "b"}, {Path: "c"}, {Path: "d"}, {Path: "e"}}},
-			"nothing restored: these files were changed by others since: a, b, c, and 2 more"},
+			"nothing restored: these files were changed by others too: a, b, c, and 2 more"},
 		{&LaterError{Changes: []Change{{Path: "a"}}, Unknown: true},
 			"nothing restored: these files may have been changed by others: a"},
 	} {

@@ -15,6 +15,8 @@ import (
 type Restored struct {
 	Before  ID       // the checkpoint of the state before; restore it to undo the restore
 	Changes []Change // what changed in the workspace, in path order
+	// Kept are differences from the checkpoint that stay, because others made them: files and links, in path order.
+	Kept []Change
 }
 
 // RestoreOptions control what to restore. The zero value restores everything.
@@ -22,12 +24,20 @@ type RestoreOptions struct {
 	// Paths limits the restore to these files and directories, relative to the workspace or absolute.
 	Paths []string
 
-	// Begin, if not nil, is called with the checkpoint of the current state before anything is changed.
-	// An error stops the restore.
-	Begin func(before ID) error
+	// Begin, if not nil, is called before anything is changed, with the checkpoint of the current state and
+	// the paths that will change. An error stops the restore.
+	Begin func(before ID, touched []string) error
 
-	// Left lists the states in which the caller left the workspace. A file that would be changed, and that
-	// differs from all of them, was changed later by others; Later controls what to do with it. If none of
+	// Traced means that the caller knows what it changed: Wrote or, to revert a restore, the paths in Touched,
+	// which it left as in one of the states in Left. Files that only others changed are kept or, if Ask is set,
+	// treated like those that both changed; Later controls what to do with these.
+	Traced  bool
+	Wrote   map[string]Write
+	Touched []string
+	Ask     bool
+
+	// Left lists the states in which the caller left the workspace. Without Traced, a file that would be changed,
+	// and that differs from all of them, was changed later by others; Later controls what to do with it. If none of
 	// the states can be read, that applies to all files. Allowed lists files, relative to the workspace and
 	// with slashes, that [Refuse] does not apply to.
 	Left    []ID
@@ -56,7 +66,7 @@ func (s *Store) Restore(ctx context.Context, id ID, o RestoreOptions) (Restored,
 		defer r.close()
 		changes, err := r.prepare(ctx, id, o)
 		if err == nil && o.Begin != nil {
-			err = o.Begin(r.Before)
+			err = o.Begin(r.Before, pathsOf(changes))
 		}
 		if err == nil {
 			err = r.apply(ctx, changes)
@@ -163,6 +173,9 @@ func (r *restoring) exist(t *taking, paths []string) error {
 
 // spare returns the changes without those to files that the options say to keep.
 func (r *restoring) spare(ctx context.Context, changes []Change, o RestoreOptions) ([]Change, error) {
+	if o.Traced {
+		return r.own(ctx, changes, o)
+	}
 	if o.Later == Overwrite {
 		return changes, nil
 	}
@@ -207,6 +220,13 @@ func (r *restoring) later(ctx context.Context, o RestoreOptions) (later map[stri
 		later, known = differs, true
 	}
 	return later, known, nil
+}
+
+func pathsOf(changes []Change) (paths []string) {
+	for i := range changes {
+		paths = append(paths, changes[i].Path)
+	}
+	return paths
 }
 
 // apply makes the changes. It removes what is in the way of other files first. Other removals come

@@ -22,7 +22,7 @@ const tempName = ".reins-checkpoint-"
 type scan struct {
 	store      *Store
 	root       *os.Root
-	objects    *objects
+	objects    *objects // nil if no content is to be saved
 	old        *snapshot
 	snap       *snapshot
 	bytes      int64
@@ -107,7 +107,7 @@ func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 	case 0:
 		n.kind, n.size = fileKind, st.Size
 		old := sc.before.find(name)
-		if old == nil || !old.settled || old.id != n.id || !sc.objects.holds(&old.entry) {
+		if old == nil || !old.settled || old.id != n.id || sc.objects != nil && !sc.objects.holds(&old.entry) {
 			n.pending = true
 			return n, true
 		}

@@ -26,4 +26,6 @@ type noCheckpoints struct{ err error }
 
 func (n noCheckpoints) Take(context.Context, string) (string, int, error) { return "", 0, n.err }
 
-func (n noCheckpoints) Restore(context.Context, agent.Restore) ([]string, error) { return nil, n.err }
+func (n noCheckpoints) Restore(context.Context, agent.Restore) (agent.Restored, error) {
+	return agent.Restored{}, n.err
+}

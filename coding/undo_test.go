@@ -11,7 +11,9 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -283,8 +285,9 @@ func TestUndo_OfTwoInputsAndOfTheToolsThatEdit(t *testing.T) {
 
 func TestUndo_WhatTheUserDidInBetweenIsNotLost(t *testing.T) {
 	w := newWorker(t, checkpoint.Config{})
-	w.do("echo 1 > made.txt")
+	w.do("echo 1 > made.txt; echo 1 > both.txt")
 	w.write("mine.txt", "by hand\n")
+	w.write("both.txt", "by hand\n")
 	mine := w.files()
 	var later *checkpoint.LaterError
 	if u, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || u.Chat || u.Files {
@@ -293,27 +296,26 @@ func TestUndo_WhatTheUserDidInBetweenIsNotLost(t *testing.T) {
 	w.same(mine, "after an undo that was refused")
 
 	w.later = checkpoint.Keep
-	if u := w.undo(); len(u.Changed) != 1 || u.Changed[0] != "made.txt" {
-		t.Errorf("changed: %v", u.Changed)
+	if u := w.undo(); fmt.Sprint(u.Changed, u.Kept) != "[made.txt] [both.txt mine.txt]" {
+		t.Errorf("changed %v, kept %v", u.Changed, u.Kept)
 	}
-	if _, ok := w.files()["mine.txt"]; !ok {
-		t.Error("a file that should be kept is missing")
-	}
+	w.write("mine.txt", "by hand after the undo\n")
+	mine["mine.txt"] = w.files()["mine.txt"]
 	w.redo()
 	w.same(mine, "after redo")
 
-	w.do("echo 2 > made.txt")
-	w.write("mine.txt", "by hand again\n")
+	w.do("echo 2 > made.txt; echo 2 > both.txt")
+	w.write("both.txt", "by hand again\n")
 	mine = w.files()
 	w.later = checkpoint.Overwrite
 	w.undo()
-	if got := w.files()["mine.txt"]; !strings.HasSuffix(got, "by hand\n") {
-		t.Errorf("mine.txt is %q", got)
+	if got := w.files()["both.txt"]; !strings.HasSuffix(got, " by hand\n") {
+		t.Errorf("both.txt is %q", got)
 	}
 	w.redo()
 	w.same(mine, "after redo")
 	for _, e := range w.asked {
-		if e.Unknown || len(e.Changes) != 1 || e.Changes[0].Path != "mine.txt" {
+		if e.Unknown || len(e.Changes) != 1 || e.Changes[0].Path != "both.txt" {
 			t.Errorf("asked about %v", e)
 		}
 	}
@@ -322,13 +324,156 @@ func TestUndo_WhatTheUserDidInBetweenIsNotLost(t *testing.T) {
 	}
 }
 
-func TestUndo_AfterACrashAsksAboutEverything(t *testing.T) {
+func TestUndo_KeepsWhatTheUserDidDuringTheWork(t *testing.T) {
 	w := newWorker(t, checkpoint.Config{})
-	w.do("echo 1 > made.txt")
-	// The log ends where the work was interrupted.
+	w.write("shared.txt", "1\n")
+	at := w.signals()
+	go at.meanwhile(func() {
+		w.write("mine.txt", "by hand\n")
+		w.write("dir/mine.txt", "by hand\n")
+	})
+	w.do(at.wait("echo 1 > made.txt; mkdir dir; echo 1 > dir/made.txt; echo 2 >> shared.txt"))
+	if u := w.undo(); fmt.Sprint(u.Changed, u.Kept) != "[dir/made.txt made.txt shared.txt] [dir/mine.txt mine.txt]" {
+		t.Errorf("changed %v, kept %v", u.Changed, u.Kept)
+	}
+	if len(w.asked) > 0 {
+		t.Errorf("asked about %v", w.asked[0])
+	}
+}
+
+func TestUndo_AsksAboutWhatACommandPerhapsWrote(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.write("gen.sh", "echo 1 > made.txt\n")
+	at := w.signals()
+	go at.meanwhile(func() { w.write("mine.txt", "by hand\n") })
+	w.do(at.wait("sh gen.sh"))
+	w.write("later.txt", "by hand\n")
+	var later *checkpoint.LaterError
+	_, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true})
+	if !errors.As(err, &later) || fmt.Sprint(later.Unsure) != "[made.txt mine.txt]" {
+		t.Errorf("%v, unsure about %v", err, later)
+	}
+	w.later = checkpoint.Keep
+	if u := w.undo(); fmt.Sprint(u.Changed, u.Kept) != "[] [later.txt made.txt mine.txt]" {
+		t.Errorf("changed %v, kept %v", u.Changed, u.Kept)
+	}
+}
+
+func TestUndo_WhatTheUserSavedBetweenTwoCallsIsAskedAbout(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.script.Reply = func(n int, r *llm.Request) llmtest.Turn {
+		switch n {
+		case 0:
+			return llmtest.Call("write_file", `{"file_path":"f.txt","content":"1\n"}`)
+		case 1:
+			w.write("f.txt", "by hand\n")
+			return llmtest.Call("write_file", `{"file_path":"f.txt","content":"2\n"}`)
+		}
+		return llmtest.Say("Done.")
+	}
+	w.do("go")
+	var later *checkpoint.LaterError
+	if _, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || len(later.Unsure) > 0 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestUndo_KeepsWhatAnotherSessionWroteWhileACommandRan(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.write("gen.sh", "echo 1 > made.txt\n")
+	other := w.beside("other")
+	at := w.signals()
+	go at.meanwhile(func() { other.do(`write_file {"file_path":"theirs.txt","content":"1\n"}`) })
+	w.do(at.wait("sh gen.sh"))
+	var later *checkpoint.LaterError
+	if _, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || fmt.Sprint(later.Unsure) != "[made.txt]" {
+		t.Errorf("%v", err)
+	}
+	if u := other.undo(); fmt.Sprint(u.Changed, u.Kept) != "[theirs.txt] [made.txt]" {
+		t.Errorf("the other session changed %v, kept %v", u.Changed, u.Kept)
+	}
+}
+
+func TestUndo_AsksAboutEverythingWhileABackgroundProcessMayWrite(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.do(`shell {"command":"sleep 600 & echo 1 > made.txt","background":true}`)
+	w.write("mine.txt", "by hand\n")
+	w.do("echo 1 > more.txt")
+	w.write("mine2.txt", "by hand\n")
+	var later *checkpoint.LaterError
+	if _, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || !slices.Contains(later.Unsure, "mine2.txt") {
+		t.Errorf("%v", err)
+	}
+}
+
+// beside returns another session in the same directory.
+func (w *worker) beside(id string) *worker {
+	w.t.Helper()
+	o := &worker{project: w.project, later: checkpoint.Refuse, script: &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn { return carryOut(r) }}}
+	o.config = w.config
+	o.config.ID, o.config.Client, o.config.Env = id, everywhere{w.t, o.script}, w.env("")
+	o.config.Checkpoints = coding.Checkpoints{
+		Store: w.config.Checkpoints.(coding.Checkpoints).Store,
+		Later: func(_ context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
+			o.asked = append(o.asked, e)
+			return o.later, nil
+		},
+	}
+	o.config.Tools = &tool.Registry{}
+	if err := o.config.Tools.Register(coding.NewTools(coding.ToolConfig{})...); err != nil {
+		w.t.Fatal(err)
+	}
+	var err error
+	if o.session, err = agent.New(o.config); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { o.session.Close() })
+	return o
+}
+
+// signals let a test do something while a command runs.
+type signals struct{ begun, over string }
+
+func (w *worker) signals() signals {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	s := signals{filepath.Join(dir, "begun"), filepath.Join(dir, "over")}
+	for _, p := range []string{s.begun, s.over} {
+		if err := syscall.Mkfifo(p, 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// wait returns a command line that waits for the test in the middle.
+func (s signals) wait(line string) string {
+	return fmt.Sprintf("echo > %s; cat %s; %s", s.begun, s.over, line)
+}
+
+// meanwhile calls f while the command waits.
+func (s signals) meanwhile(f func()) {
+	os.ReadFile(s.begun)
+	f()
+	os.WriteFile(s.over, nil, 0)
+}
+
+func TestUndo_AfterACrashAsksAboutWhatTheCallMayHaveDone(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.script.Reply = func(n int, r *llm.Request) llmtest.Turn {
+		switch n {
+		case 0:
+			return llmtest.Call("write_file", `{"file_path":"known.txt","content":"1\n"}`)
+		case 1:
+			return llmtest.Call("shell", `{"command":"echo 1 > made.txt"}`)
+		}
+		return llmtest.Say("Done.")
+	}
+	w.do("go")
+	// The log ends where the work was interrupted: while the command ran.
 	var cut event.Seq
 	for _, r := range w.records() {
-		if d, ok := r.Data.(event.Checkpoint); ok && d.After {
+		if d, ok := r.Data.(event.ToolCallEnd); ok && d.Name == "shell" {
 			cut = r.Seq - 1
 		}
 	}
@@ -337,16 +482,60 @@ func TestUndo_AfterACrashAsksAboutEverything(t *testing.T) {
 	}
 	w.config.ID = "cut"
 	w.reopen()
-	for _, how := range []checkpoint.Later{checkpoint.Refuse, checkpoint.Keep} {
-		w.later = how
-		var later *checkpoint.LaterError
-		if _, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || !later.Unknown {
-			t.Errorf("%v: %v", how, err)
+	var later *checkpoint.LaterError
+	if _, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true}); !errors.As(err, &later) || fmt.Sprint(later.Unsure) != "[made.txt]" {
+		t.Errorf("%v", err)
+	}
+	w.do("ping {}") // the call gets its result
+	w.undo()
+	w.later = checkpoint.Keep
+	if u := w.undo(); fmt.Sprint(u.Changed, u.Kept) != "[known.txt] [made.txt]" {
+		t.Errorf("changed %v, kept %v", u.Changed, u.Kept)
+	}
+}
+
+// TestUndo_OfALogWithoutAttribution covers sessions of earlier versions: their logs do not tell who changed a file.
+func TestUndo_OfALogWithoutAttribution(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	kept := w.config.Checkpoints
+	w.config.Checkpoints = struct{ agent.Checkpoints }{kept} // no Tracer
+	w.reopen()
+	w.do("echo 1 > made.txt")
+	w.write("mine.txt", "by hand\n")
+	w.config.Checkpoints = kept
+	w.reopen()
+	var later *checkpoint.LaterError
+	_, err := w.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true})
+	if !errors.As(err, &later) || len(later.Changes) != 1 || later.Changes[0].Path != "mine.txt" {
+		t.Errorf("%v", err)
+	}
+	w.later = checkpoint.Keep
+	if u := w.undo(); fmt.Sprint(u.Changed) != "[made.txt]" {
+		t.Errorf("changed %v", u.Changed)
+	}
+}
+
+func TestRestoreFiles_AsksAboutWhatOthersChanged(t *testing.T) {
+	w := newWorker(t, checkpoint.Config{})
+	w.do("echo 1 > made.txt")
+	w.write("kept.txt", "by hand\n")
+	var first string
+	for _, r := range w.records() {
+		if d, ok := r.Data.(event.Checkpoint); ok && !d.After {
+			first = d.ID
 		}
 	}
-	w.later = checkpoint.Overwrite
-	if u := w.undo(); len(u.Changed) != 1 {
-		t.Errorf("changed: %v", u.Changed)
+	for _, from := range []string{"", first} {
+		var later *checkpoint.LaterError
+		if _, err := w.session.RestoreFiles(t.Context(), from, "kept.txt"); !errors.As(err, &later) {
+			t.Errorf("%q: %v", from, err)
+		}
+		w.later = checkpoint.Keep
+		if u, err := w.session.RestoreFiles(t.Context(), from, "kept.txt", "made.txt"); err != nil || fmt.Sprint(u.Changed, u.Kept) != "[made.txt] [kept.txt]" {
+			t.Errorf("%q: changed %v, kept %v, %v", from, u.Changed, u.Kept, err)
+		}
+		w.redo()
+		w.later = checkpoint.Refuse
 	}
 }
 

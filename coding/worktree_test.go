@@ -282,6 +282,37 @@ func TestWorktree_ApplyNeedsPermissionForEachFile(t *testing.T) {
 	}
 }
 
+// TestWorktree_UndoTakesBackWhatApplyWrote has the user change the original during the work.
+func TestWorktree_UndoTakesBackWhatApplyWrote(t *testing.T) {
+	g := newTreeRig(t)
+	g.start("")
+	steps := 0
+	g.model.Reply = func(_ int, r *llm.Request) llmtest.Turn {
+		if steps++; steps == 2 {
+			g.write("mine.txt", "by hand\n")
+		}
+		return nextCall(r)
+	}
+	g.do(`enter_worktree {"name":"try"}`, `write_file {"file_path":"new/b.txt","content":"b\n"}`,
+		`edit_file {"file_path":"a.txt","old_string":"one","new_string":"two"}`, `exit_worktree {"action":"apply"}`)
+	for _, d := range records(g, func(d event.ToolCallEnd) bool { return d.Name == "exit_worktree" }) {
+		var paths []string
+		for _, w := range d.Artifacts.Wrote {
+			paths = append(paths, w.Path)
+		}
+		if !slices.Equal(paths, []string{"a.txt", "new", "new/b.txt"}) {
+			t.Errorf("apply wrote %v", paths)
+		}
+	}
+	u, err := g.session.Undo(t.Context(), agent.Parts{Chat: true, Files: true})
+	if err != nil || fmt.Sprint(u.Changed, u.Kept) != "[a.txt new/b.txt] [mine.txt]" {
+		t.Fatalf("changed %v, kept %v, %v", u.Changed, u.Kept, err)
+	}
+	if _, err := os.Stat(filepath.Join(g.dir, "new")); err == nil {
+		t.Error("undo left an empty directory")
+	}
+}
+
 func TestWorktree_HooksAreToldOfIt(t *testing.T) {
 	g := newTreeRig(t)
 	var seen []string

@@ -33,6 +33,8 @@ type Checkpoint struct {
 	Files int    `json:"files,omitempty"`
 	After bool   `json:"after,omitempty"`
 	Error string `json:"error,omitempty"`
+	// Traced means that the calls after it record what they change, in the artifacts of TOOL_CALL_END.
+	Traced bool `json:"traced,omitempty"`
 }
 
 // Rewind undoes the last input or, with Redo, the last Rewind: the conversation, the files, or both.
@@ -48,6 +50,9 @@ type Rewind struct {
 	Dir      string `json:"dir,omitempty"`
 	// Paths limits the restored files. The files of the input then do not count as undone.
 	Paths []string `json:"paths,omitempty"`
+	// Traced means that Touched lists all paths that were to change. Differences in other paths are changes by others.
+	Traced  bool     `json:"traced,omitempty"`
+	Touched []string `json:"touched,omitempty"`
 	// Abandons means that only the effects of an incomplete RewindStart were undone.
 	Abandons bool `json:"abandons,omitempty"`
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/reins-agent/reins/tool"
 )
 
 // Past holds what undo and redo need: the inputs of a session, the state before each, and what was undone. It
@@ -14,6 +16,7 @@ type Past[P any] struct {
 	undone []undone[P]
 	begun  *Rewind // an interrupted restore of files
 	left   string  // the checkpoint of the workspace as the session left it last
+	calls  calls
 }
 
 type pastInput[P any] struct {
@@ -24,6 +27,9 @@ type pastInput[P any] struct {
 	left       []string // checkpoints of the workspace after the work on the input
 	unkept     string   // why there is no checkpoint although files may have changed
 	undone     Parts
+	traced     bool // the calls record what they write
+	wrote      []tool.Wrote
+	untraced   tool.Untraced // why there may be more
 }
 
 type undone[P any] struct {
@@ -45,13 +51,20 @@ type Undoing struct {
 	// Left lists checkpoints of the states in which the session left the workspace. A file that matches none
 	// of them was changed by others since.
 	Left []string
+	// Traced means that the log tells what the session changed: Wrote by path or, to revert a restore, Touched.
+	// Untraced is why it may have changed more, and Since the input from which on others may have, too.
+	Traced   bool
+	Wrote    map[string]Wrote
+	Touched  []string
+	Untraced tool.Untraced
+	Since    Seq
 	// Unkept is why the files of the input cannot be restored, although it may have changed some.
 	Unkept string
 }
 
 // Input records an input and the state before it. Nothing can be redone after that.
 func (p *Past[P]) Input(seq Seq, before P) {
-	p.inputs = append(p.inputs, pastInput[P]{seq: seq, before: before})
+	p.inputs = append(p.inputs, pastInput[P]{seq: seq, before: before, untraced: p.calls.loose})
 	p.undone, p.begun = nil, nil
 }
 
@@ -92,6 +105,7 @@ func (p *Past[P]) checkpoint(d Checkpoint) {
 		in.undone.Files, p.undone = false, nil
 	}
 	in.checkpoint, in.dir, in.left, in.unkept = d.ID, d.Dir, nil, ""
+	in.traced, in.wrote, in.untraced = d.Traced, nil, p.calls.loose
 }
 
 func (in *pastInput[P]) kept() bool { return in.checkpoint != "" && !in.undone.Files }
@@ -116,7 +130,7 @@ func (p *Past[P]) Undo(what Parts) (u Undoing, ok bool) {
 		}
 		return again(b, what.Chat), true
 	}
-	for _, in := range slices.Backward(p.inputs) {
+	for i, in := range slices.Backward(p.inputs) {
 		chat, files := what.Chat && !in.undone.Chat, what.Files && in.kept()
 		unkept := what.Files && !files && in.unkept != "" && !in.undone.Chat
 		if !chat && !files && !unkept {
@@ -125,6 +139,7 @@ func (p *Past[P]) Undo(what Parts) (u Undoing, ok bool) {
 		u.Rewind = Rewind{Input: in.seq, Chat: chat, Files: files}
 		if files {
 			u.Restored, u.Dir, u.Left = in.checkpoint, in.dir, in.left
+			p.own(&u, i, false)
 		}
 		if unkept {
 			u.Unkept = in.unkept
@@ -138,21 +153,21 @@ func (p *Past[P]) Undo(what Parts) (u Undoing, ok bool) {
 func again(b *Rewind, chat bool) Undoing {
 	d := *b
 	d.Before, d.Chat = "", b.Chat && chat
-	return Undoing{Rewind: d, Left: []string{b.Before, b.Restored}}
+	return Undoing{Rewind: d, Left: []string{b.Before, b.Restored}, Traced: b.Traced, Touched: b.Touched}
 }
 
 // abandon returns the rewind that restores the files as they were before an interrupted one.
 func abandon(b *Rewind) Undoing {
 	return Undoing{
 		Rewind: Rewind{Input: b.Input, Redo: !b.Redo, Files: true, Restored: b.Before, Dir: b.Dir, Paths: b.Paths, Abandons: true},
-		Left:   []string{b.Before, b.Restored},
+		Left:   []string{b.Before, b.Restored}, Traced: b.Traced, Touched: b.Touched,
 	}
 }
 
 // RestoreFiles returns the rewind that restores files and leaves the conversation as it is: to a checkpoint
 // in a directory or, with "", to their state before the last input that changed files.
 func (p *Past[P]) RestoreFiles(checkpoint, dir string, paths []string) (u Undoing, ok bool) {
-	for _, in := range slices.Backward(p.inputs) {
+	for i, in := range slices.Backward(p.inputs) {
 		u.Rewind = Rewind{Input: in.seq, Files: true, Restored: in.checkpoint, Dir: in.dir, Paths: paths}
 		switch {
 		case checkpoint != "":
@@ -160,9 +175,13 @@ func (p *Past[P]) RestoreFiles(checkpoint, dir string, paths []string) (u Undoin
 			if p.left != "" {
 				u.Left = []string{p.left}
 			}
+			u.Traced = slices.ContainsFunc(p.inputs, func(in pastInput[P]) bool { return in.traced })
+			u.Wrote, u.Since = map[string]Wrote{}, in.seq
+			p.own(&u, p.at(checkpoint), true)
 			return u, true
 		case in.kept():
 			u.Left = in.left
+			p.own(&u, i, false)
 			return u, true
 		}
 	}
@@ -183,7 +202,7 @@ func (p *Past[P]) Redo() (u Undoing, ok bool) {
 	}
 	d := p.undone[n-1].rewind
 	u.Rewind = Rewind{Input: d.Input, Redo: true, Chat: d.Chat, Files: d.Files, Restored: d.Before, Dir: d.Dir, Paths: d.Paths}
-	u.Left = []string{d.Restored}
+	u.Left, u.Traced, u.Touched = []string{d.Restored}, d.Traced, d.Touched
 	return u, true
 }
 
@@ -193,7 +212,7 @@ func (p *Past[P]) Resuming(d Rewind, before string) Rewind {
 	d.Before = before
 	b := p.begun
 	if b != nil && !d.Abandons && b.Input == d.Input && b.Redo == d.Redo && b.Restored == d.Restored && slices.Equal(b.Paths, d.Paths) {
-		d.Before = b.Before
+		d.Before, d.Touched = b.Before, b.Touched
 	}
 	return d
 }
@@ -245,21 +264,32 @@ type Input struct {
 }
 
 // Inputs lists the inputs of a session from its records. Only UserInput, Checkpoint and Rewind records
-// matter; others may be left out.
+// matter; others may be left out. LastFiles needs those of tool calls too.
 func Inputs(records []Record) []Input {
-	var list []Input
-	var p Past[struct{}]
+	p, list := replay(records)
+	for i, in := range p.inputs {
+		list[i].Checkpoint, list[i].Dir, list[i].Undone = in.checkpoint, in.dir, in.undone
+	}
+	return list
+}
+
+// LastFiles returns what Undo would restore of the files, from the records of a session. ok is false if there is nothing.
+func LastFiles(records []Record) (u Undoing, ok bool) {
+	p, _ := replay(records)
+	p.begun = nil
+	return p.Undo(Parts{Files: true})
+}
+
+func replay(records []Record) (p Past[struct{}], list []Input) {
 	for _, r := range records {
 		d, ok := r.Data.(UserInput)
 		if !ok {
 			p.Apply(r.Data, struct{}{})
+			p.Call(r)
 		} else if r.Agent == "" && d.Answers == "" {
 			p.Input(r.Seq, struct{}{})
 			list = append(list, Input{Seq: r.Seq, Time: r.Time, Prompt: d.Message.Text()})
 		}
 	}
-	for i, in := range p.inputs {
-		list[i].Checkpoint, list[i].Dir, list[i].Undone = in.checkpoint, in.dir, in.undone
-	}
-	return list
+	return p, list
 }

@@ -34,8 +34,35 @@ type Artifacts struct {
 	// FilesSeen has the hashes of files whose content the model now knows, if the tools keep them.
 	FilesSeen   map[string]string `json:"files_seen,omitempty"`
 	CommandsRun []string          `json:"commands_run,omitempty"`
-	Message     *Message          `json:"message,omitempty"` // for the user
+	// Wrote lists what the call changed in the workspace, if the session records that. Untraced is why the list is
+	// incomplete.
+	Wrote    []Wrote  `json:"wrote,omitempty"`
+	Untraced Untraced `json:"untraced,omitempty"`
+	Message  *Message `json:"message,omitempty"` // for the user
 }
+
+// Wrote is a change to a file, link or directory of the workspace. Before and After identify what was there, by kind, mode
+// and content; "" is nothing.
+type Wrote struct {
+	Path   string `json:"path"` // relative to the workspace, with slashes
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	// Command means that the change was found by comparing the workspace before and after a command. Unsure means
+	// that the command does not name the path either, so that others may have made the change meanwhile.
+	Command bool `json:"command,omitempty"`
+	Unsure  bool `json:"unsure,omitempty"`
+}
+
+// Untraced is why it is not known what a call changed.
+type Untraced string
+
+// The reasons.
+const (
+	UntracedBackground  Untraced = "background"  // what it started may still change files
+	UntracedInterrupted Untraced = "interrupted" // the process was killed during the call
+	UntracedFailed      Untraced = "failed"      // the workspace could not be read
+	UntracedMany        Untraced = "many"        // too many changes to list
+)
 
 // Message is a message of the model to the user. Level is info, success, warning, error or progress.
 type Message struct {

@@ -166,7 +166,11 @@ func Arguments(c llm.ToolCall) json.RawMessage {
 
 // skipped returns the end of a call that is not run, or not run again.
 func skipped(c *call, reason string) event.ToolCallEnd {
-	return ended(c, tool.Failure(tool.Cancelled, "%s", reason), policy.Decision{Verdict: policy.Deny, Rule: "interrupted", Reason: reason})
+	res := tool.Failure(tool.Cancelled, "%s", reason)
+	if reason == interrupted {
+		res.Artifacts.Untraced = tool.UntracedInterrupted
+	}
+	return ended(c, res, policy.Decision{Verdict: policy.Deny, Rule: "interrupted", Reason: reason})
 }
 
 func refused(c *call) event.ToolCallEnd {

@@ -95,6 +95,7 @@ func (t *Tree) Apply(r event.Record) {
 	}
 	t.spent.Add(r)
 	t.last = r.Time
+	t.Agent("").past.Call(r)
 	t.Agent(r.Agent).Apply(r)
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,14 +14,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
 type diffCommand struct {
-	stat, list bool
-	asJSON     bool
+	stat, list, all bool
+	asJSON          bool
 }
 
 func newDiff(h Host) *cobra.Command {
@@ -28,11 +31,14 @@ func newDiff(h Host) *cobra.Command {
 		Use:               "diff [flags] [SESSION] [FROM [TO]] [-- PATH...]",
 		Short:             "Show file changes made in a session",
 		ValidArgsFunction: completeSessions(h, 1),
-		Long: `Show all file changes since the last prompt of a session that changed files, as
-a unified diff. Changes by tools, by shell commands and by hand are included.
+		Long: `Show what the agent changed since the last prompt of a session that changed
+files, by tools and by shell commands, as a unified diff. That is what "reins
+undo" would restore. Files that only others changed are left out, unless --all
+is given. A file that both changed is shown with all its changes.
 
-FROM and TO are checkpoints, or prompts (@N) for the state before them. Without
-TO, compare with the current files. "reins diff --list" lists both.
+FROM and TO are checkpoints, or prompts (@N) for the state before them, to show
+all differences between two states. Without TO, compare with the current files.
+"reins diff --list" lists both.
 
 Without SESSION, use the last session of this directory, or else of the nearest
 parent directory. The session may be running.`,
@@ -46,6 +52,7 @@ parent directory. The session may be running.`,
 	}
 	cmd.Flags().BoolVar(&o.stat, "stat", false, "show only file names and line counts")
 	cmd.Flags().BoolVar(&o.list, "list", false, "list the prompts of the session and their checkpoints")
+	cmd.Flags().BoolVar(&o.all, "all", false, "show changes by others too")
 	jsonFlag(cmd, &o.asJSON)
 	return cmd
 }
@@ -92,7 +99,32 @@ func (o diffCommand) run(ctx context.Context, h Host, args, paths []string) erro
 	if err != nil {
 		return explainCheckpoint(err)
 	}
+	if len(states) == 0 && !o.all {
+		changes = p.own(ctx, h, store, m, changes)
+	}
 	return o.show(ctx, h, checkpoints, changes)
+}
+
+// own returns the changes by the agent. It names the files with other changes.
+func (p prompts) own(ctx context.Context, h Host, store event.Store, m event.Meta, changes []checkpoint.Change) (own []checkpoint.Change) {
+	u, ok := event.LastFiles(p.records)
+	if !ok || !u.Traced || u.Untraced != "" {
+		return changes
+	}
+	i := slices.IndexFunc(p.list, func(in event.Input) bool { return in.Seq == u.Since })
+	u.Disclaim(ctx, store, m.ID, m.Dir, p.list[max(i, 0)].Time, env.PathsOf(runtime.GOOS))
+	var others []string
+	for _, c := range changes {
+		if _, ok := u.Wrote[c.Path]; ok {
+			own = append(own, c)
+		} else {
+			others = append(others, c.Path)
+		}
+	}
+	if len(others) > 0 {
+		notef(h, "not shown, because only others changed them: %s; --all shows them", show.OneLine(nameFiles(others)))
+	}
+	return own
 }
 
 // compareStates lists the files that changed between two checkpoints. If to is empty, it takes a checkpoint of
@@ -234,6 +266,7 @@ type prompts struct {
 	session string
 	list    []event.Input
 	rewinds []event.Record // a RewindStart for each undo and redo of files
+	records []event.Record // what the list was made from
 }
 
 // readPrompts reads the log of a session, which may be in use. It skips unreadable records, because
@@ -249,7 +282,11 @@ func readPrompts(ctx context.Context, store event.Store, m event.Meta) (prompts,
 			return prompts{}, err
 		}
 		switch d := r.Data.(type) {
-		case event.UserInput, event.Checkpoint, event.Rewind:
+		case event.UserInput, event.Checkpoint, event.Rewind, event.SessionResume,
+			event.ToolCallStart, event.ApprovalRequested, event.ApprovalResolved:
+			records = append(records, r)
+		case event.ToolCallEnd:
+			r.Data = event.ToolCallEnd{ID: d.ID, Artifacts: d.Artifacts} // without its output
 			records = append(records, r)
 		case event.RewindStart:
 			if len(rewinds) == 0 || rewinds[len(rewinds)-1].Data.(event.RewindStart).Before != d.Before {
@@ -257,7 +294,7 @@ func readPrompts(ctx context.Context, store event.Store, m event.Meta) (prompts,
 			}
 		}
 	}
-	return prompts{m.ID, event.Inputs(records), rewinds}, nil
+	return prompts{m.ID, event.Inputs(records), rewinds, records}, nil
 }
 
 // span returns the checkpoints to compare. By default these are the one before the last prompt that

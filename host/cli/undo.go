@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,8 +32,10 @@ func newUndo(h Host) *cobra.Command {
 to files by tools and shell commands. Run it again to undo the previous prompt.
 "reins redo" reverses it. Ignored files and the .git directory are not touched.
 
-If you changed files after the agent finished, Reins lists them and asks whether
-to overwrite them. Without a terminal, --yes or --keep is required.
+Files that only you or another session changed are kept, whether that was after
+the agent finished or while it worked. If a file was changed by both, or while a
+command ran that does not name it, Reins shows the difference and asks. Without
+a terminal, --yes or --keep is required then.
 
 With paths after --, restore only these files, to their state before the last
 prompt that changed files. --to restores files to any saved state: a checkpoint,
@@ -121,7 +124,8 @@ func newRedo(h Host) *cobra.Command {
 		Short:             "Reverse the last undo",
 		ValidArgsFunction: completeSessions(h, 1),
 		Long: `Reverse the last "reins undo" of a session, unless there has been a prompt
-since. Like undo, redo asks before it overwrites files that you have changed.
+since. Like undo, redo keeps what others changed, and asks about files that you
+changed too.
 
 Without SESSION, use the last session of this directory.`,
 		Args: wantArgs(0, 1, "at most one SESSION"),
@@ -171,12 +175,12 @@ func explainUndo(id string, err error) error {
 	return err
 }
 
-// laterFlags decide about files that were changed after the agent finished.
+// laterFlags decide about files that others changed too, or may have changed.
 type laterFlags struct{ yes, keep bool }
 
 func (f *laterFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "overwrite files that you have changed yourself")
-	cmd.Flags().BoolVar(&f.keep, "keep", false, "keep files that you have changed yourself")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "restore files that you have changed too")
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "keep files that you have changed too")
 }
 
 func (f laterFlags) check() error {
@@ -187,7 +191,7 @@ func (f laterFlags) check() error {
 }
 
 // decide lists the files and asks what to do with them.
-func (f laterFlags) decide(ctx context.Context, h Host, e *checkpoint.LaterError) (checkpoint.Later, error) {
+func (f laterFlags) decide(ctx context.Context, h Host, checkpoints *checkpoint.Store, e *checkpoint.LaterError) (checkpoint.Later, error) {
 	switch {
 	case f.yes:
 		return checkpoint.Overwrite, nil
@@ -196,19 +200,18 @@ func (f laterFlags) decide(ctx context.Context, h Host, e *checkpoint.LaterError
 	case f.keep:
 		return checkpoint.Keep, nil
 	}
-	why, choice, flags := "changed since the agent finished:", "Overwrite them? [y]es, [k]eep them, [n]o: ", "--yes to overwrite them or --keep to keep them"
+	choice, flags := "Restore them? [y]es, [k]eep them, [n]o: ", "--yes to restore these files or --keep to keep them"
 	if e.Unknown {
-		why, choice, flags = "the run was interrupted, so these files may have your changes too:", "Restore them? [y]es, [n]o: ", "--yes to restore them"
+		choice, flags = "Restore them? [y]es, [n]o: ", "--yes to restore them"
 	}
-	notef(h, "%s", why)
-	for _, c := range e.Changes {
-		mark, _ := changeMark(c.Kind)
-		fmt.Fprintf(h.Stderr, "  %s %s\n", mark, show.OneLine(c.Path))
-	}
+	listLater(h, e)
 	a := newAsker(h)
 	if a.unattended() {
 		notef(h, "nothing was changed; use %s", flags)
 		return checkpoint.Refuse, quietError{exitNeedsInput}
+	}
+	if err := showLater(ctx, h, checkpoints, e.Changes); err != nil {
+		return checkpoint.Refuse, err
 	}
 	answer, err := a.ask(ctx, choice)
 	if err != nil && !errors.Is(err, errNoAnswer) {
@@ -222,4 +225,48 @@ func (f laterFlags) decide(ctx context.Context, h Host, e *checkpoint.LaterError
 	}
 	notef(h, "nothing was changed")
 	return checkpoint.Refuse, quietError{exitFailed}
+}
+
+// listLater lists files that others changed too, and those that they may have changed.
+func listLater(h Host, e *checkpoint.LaterError) {
+	unsure := func(c checkpoint.Change) bool { return slices.Contains(e.Unsure, c.Path) }
+	list := func(title string, which func(checkpoint.Change) bool) {
+		if !slices.ContainsFunc(e.Changes, which) {
+			return
+		}
+		notef(h, "%s", title)
+		for _, c := range e.Changes {
+			if which(c) {
+				mark, _ := changeMark(c.Kind)
+				fmt.Fprintf(h.Stderr, "  %s %s\n", mark, show.OneLine(c.Path))
+			}
+		}
+	}
+	if e.Unknown {
+		list("the run was interrupted, so these files may have your changes too:", func(checkpoint.Change) bool { return true })
+		return
+	}
+	list("changed by others too:", func(c checkpoint.Change) bool { return !unsure(c) })
+	list("perhaps changed by others, not by the agent:", unsure)
+}
+
+// maxLaterLines is the maximum number of lines of the diffs before a question.
+const maxLaterLines = 60
+
+// showLater shows what restoring files would change.
+func showLater(ctx context.Context, h Host, checkpoints *checkpoint.Store, changes []checkpoint.Change) error {
+	var text strings.Builder
+	for _, c := range changes {
+		diff, err := checkpoints.Unified(ctx, c)
+		if err != nil {
+			return err
+		}
+		text.WriteString(diff)
+		if strings.Count(text.String(), "\n") > maxLaterLines {
+			break
+		}
+	}
+	notef(h, "restoring them would change:")
+	_, err := fmt.Fprintln(h.Stderr, strings.TrimRight(show.Diff(text.String(), "  ", maxLaterLines, h.colours(h.Stderr)), "\n"))
+	return err
 }

@@ -35,7 +35,7 @@ func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
 			t.Errorf("the diff does not show %q:\n%s", want, diff)
 		}
 	}
-	undone := show("undo")
+	undone := show("undo", "--yes") // the command names b only when it runs
 	if b, _ := os.ReadFile(file); string(b) != "old\n" || !strings.Contains(undone, "~ a.txt") || !strings.Contains(undone, red+"- b") {
 		t.Errorf("after undo the file is %q:\n%s", b, undone)
 	}
@@ -52,7 +52,7 @@ func TestUndo_OnATerminalFromTheRunToTheRedo(t *testing.T) {
 
 func TestUndo_AsksBeforeItOverwritesTheUsersChanges(t *testing.T) {
 	for _, c := range []struct {
-		name, keys, agents, mine string
+		name, keys, agents, both string
 		code                     int
 	}{
 		{"yes", "y\n", "", "", 0},
@@ -64,23 +64,25 @@ func TestUndo_AsksBeforeItOverwritesTheUsersChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			home := "REINS_HOME=" + t.TempDir()
-			first := command(t, "run", "--yes", `call shell {"command":"echo new > agent.txt"}`)
+			first := command(t, "run", "--yes", `call shell {"command":"echo new > agent.txt; echo new > both.txt"}`)
 			first.Env = append(first.Env, home)
 			onTerminal(t, first).end(0)
-			mine := filepath.Join(first.Dir, "mine.txt")
-			if err := os.WriteFile(mine, []byte("mine\n"), 0o644); err != nil {
-				t.Fatal(err)
+			for _, name := range []string{"mine.txt", "both.txt"} {
+				if err := os.WriteFile(filepath.Join(first.Dir, name), []byte("mine\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
 			}
 			cmd := command(t, "undo")
 			cmd.Dir, cmd.Env = first.Dir, append(cmd.Env, home)
 			con := onTerminal(t, cmd)
-			con.await("Overwrite them?")
-			if text := con.text(); !strings.Contains(text, "  - mine.txt") || strings.Contains(text, "agent.txt\r") {
-				t.Errorf("it does not list the user's file alone:\n%s", text)
+			con.await("Restore them?")
+			if text := con.text(); !strings.Contains(text, "  - both.txt") || !strings.Contains(text, "-mine") ||
+				strings.Contains(text, "agent.txt\r") || strings.Contains(text, "mine.txt") {
+				t.Errorf("it does not show the file alone that both changed:\n%s", text)
 			}
 			con.press(c.keys)
 			con.end(c.code)
-			for name, want := range map[string]string{"agent.txt": c.agents, "mine.txt": c.mine} {
+			for name, want := range map[string]string{"agent.txt": c.agents, "both.txt": c.both, "mine.txt": "mine\n"} {
 				if b, _ := os.ReadFile(filepath.Join(first.Dir, name)); string(b) != want {
 					t.Errorf("%s is %q, want %q", name, b, want)
 				}

@@ -53,7 +53,7 @@ func openPast(ctx context.Context, h Host, store event.Store, m event.Meta, late
 	files := coding.Checkpoints{
 		Store: checkpoints,
 		Later: func(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
-			return later.decide(ctx, h, e)
+			return later.decide(ctx, h, checkpoints, e)
 		},
 		Restored: func(changes []checkpoint.Change) { p.changes = onlyFiles(changes) },
 	}
@@ -128,6 +128,7 @@ type rewindJSON struct {
 	Files   bool         `json:"files"`
 	Partly  bool         `json:"partly,omitempty"` // some files could not be restored
 	Changed []changeJSON `json:"changed"`
+	Kept    []string     `json:"kept,omitempty"` // files with changes by others
 }
 
 type changeJSON struct {
@@ -138,7 +139,7 @@ type changeJSON struct {
 // show prints the prompt that was undone or redone, and the files that changed.
 func (p *pastSession) show(h Host, done agent.Undone, asJSON bool) error {
 	if asJSON {
-		j := rewindJSON{p.session.ID(), done.Input, done.Prompt, done.Chat, done.Files, done.Partly, []changeJSON{}}
+		j := rewindJSON{p.session.ID(), done.Input, done.Prompt, done.Chat, done.Files, done.Partly, []changeJSON{}, done.Kept}
 		for _, c := range p.changes {
 			j.Changed = append(j.Changed, changeJSON{c.Path, c.Kind})
 		}
@@ -155,7 +156,13 @@ func (p *pastSession) show(h Host, done agent.Undone, asJSON bool) error {
 	if done.Files && !done.Partly && len(p.changes) == 0 {
 		notef(h, "no files changed")
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if len(done.Kept) > 0 {
+		notef(h, "kept what others changed: %s", show.OneLine(nameFiles(done.Kept)))
+	}
+	return nil
 }
 
 // whatChanged names what was undone or redone.
