@@ -59,6 +59,7 @@ func TestRun_KilledAtAnyMomentResumesAndCompletesTheTask(t *testing.T) {
 		checkGone(t, pid)
 	}
 	checkVerified(t, home, int(lives.Load())+1)
+	checkNothingLeft(t, home)
 	t.Logf("an unkilled run prints %d lines in %v; %d kills in %d processes of %d sessions; the last line before a kill: %v",
 		usual.lines, usual.took, int64(kills)-left.Load(), processes.Load(), lives.Load(), last)
 }
@@ -126,5 +127,6 @@ func TestRun_FiftyProcessesAtOnceHalfOfThemKilledLoseNothing(t *testing.T) {
 		}
 	}
 	checkVerified(t, home, crowd)
+	checkNothingLeft(t, home)
 	t.Logf("%d of %d processes were killed; %d records were shown, and are saved", killed, crowd, acknowledged)
 }

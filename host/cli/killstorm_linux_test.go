@@ -59,6 +59,7 @@ func TestRun_KilledOnABusyMachineAndResumedAtOnceDoesNothingTwice(t *testing.T) 
 		s.check()
 		s.server.Close()
 	}
+	checkNothingLeft(t, home)
 	t.Logf("%d kills in %d sessions beside %d other processes; %s", kills-left, lives, others, spread(waits))
 }
 
