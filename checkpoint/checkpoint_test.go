@@ -205,7 +205,7 @@ func TestTake_FailsAboveTheLimits(t *testing.T) {
 		s, err := Open(c)
 		must(t, err)
 		_, _, err = s.Take(context.Background(), "")
-		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "raise "+setting) {
+		if !errors.Is(err, ErrTooLarge) || !strings.HasSuffix(err.Error(), "; add files to .gitignore or .ignore") {
 			t.Errorf("%s: got error %v, want ErrTooLarge", setting, err)
 		}
 		if setting == "MaxBytes" && !strings.Contains(err.Error(), "1100 bytes") {

@@ -47,7 +47,7 @@ func (s *Store) scan(ctx context.Context, root *os.Root, o *objects, old *snapsh
 		return nil, err
 	}
 	if sc.bytes > s.maxBytes {
-		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d; add files to .gitignore or .ignore, or raise MaxBytes", ErrTooLarge, s.workspace, sc.bytes, s.maxBytes)
+		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d; add files to .gitignore or .ignore", ErrTooLarge, s.workspace, sc.bytes, s.maxBytes)
 	}
 	return sc, nil
 }
@@ -92,7 +92,7 @@ func (sc *scan) visit(e *search.TreeEntry) error {
 func (sc *scan) count(st search.TreeStat) error {
 	sc.snap.entries++
 	if limit := sc.store.maxFiles; sc.snap.entries > limit {
-		return fmt.Errorf("%w: %s has more than %d files; add files to .gitignore or .ignore, or raise MaxFiles", ErrTooLarge, sc.store.workspace, limit)
+		return fmt.Errorf("%w: %s has more than %d files; add files to .gitignore or .ignore", ErrTooLarge, sc.store.workspace, limit)
 	}
 	if st.Mode.IsRegular() {
 		sc.bytes += st.Size

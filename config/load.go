@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -75,7 +76,7 @@ func (s *Settings) entry(f field) Entry {
 // Load reads and merges all layers, and the permissions in the settings of Claude Code: rules that deny or ask, in
 // trusted projects and of the user also those that allow. They belong to the layer of the same name and are below its
 // file. A file with an unknown key, a wrong type or an invalid value is an
-// [*Error]. Missing files are skipped.
+// [*Error]; in a project that is not trusted, it is ignored with a note. Missing files are skipped.
 func Load(src Sources) (*Settings, error) {
 	src.Getenv = src.getenv()
 	s := &Settings{origins: map[string][]Origin{}, dir: src.Dir, home: cmp.Or(src.Getenv("HOME"), src.Getenv("USERPROFILE"))}
@@ -150,12 +151,21 @@ func (s *Settings) override(name Layer, o Override) error {
 
 // file applies a file, if it exists.
 func (s *Settings) file(f File, trusted bool) error {
+	source := Origin{Layer: f.Layer, Name: f.Path}
 	data, err := f.read()
-	if err != nil || data == nil {
-		return err
+	var l *layer
+	if err == nil && data != nil {
+		l, err = parse(source, data)
 	}
-	l, err := parse(Origin{Layer: f.Layer, Name: f.Path}, data)
-	if err != nil {
+	if err != nil && f.inProject() && !trusted {
+		reason := err.Error()
+		if mistake := (*Error)(nil); errors.As(err, &mistake) {
+			source.Line, reason = mistake.Line, mistake.Message
+		}
+		s.Notes = append(s.Notes, Note{"", source, reason})
+		return nil
+	}
+	if err != nil || l == nil {
 		return err
 	}
 	if l.project() {

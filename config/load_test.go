@@ -403,11 +403,39 @@ func TestLoad_Mistakes(t *testing.T) {
 	} {
 		for _, layer := range []config.Layer{config.LayerUser, config.LayerProject, config.LayerManaged} {
 			w := newWorld(t)
-			w.sources.Trusted = false
+			w.sources.Trusted = true
 			w.write(layer, text)
 			_, err := config.Load(w.sources)
 			if err == nil || !strings.HasPrefix(err.Error(), w.files[layer]+":"+want) {
 				t.Errorf("%q in the %s file:\n got %v\nwant %s:%s", text, layer, err, w.files[layer], want)
+			}
+		}
+	}
+}
+
+// TestLoad_MistakesOfAnUntrustedProjectAreNotes also checks that nothing else in the file has an effect.
+func TestLoad_MistakesOfAnUntrustedProjectAreNotes(t *testing.T) {
+	for text, want := range map[string]string{
+		"[permissions]\nallow = [\"Bash\"]\n[x]\ny = 1": `:3: the whole file is ignored: unknown key "x"`,
+		"[run]\nmax_turns = 3\nbudget = \"much\"":       `:3: the whole file is ignored: run.budget must be a number`,
+		"model = ": `:1: the whole file is ignored: `,
+		"[run]\nmax_turns = 3\n" + strings.Repeat("#", 1<<20): `: the whole file is ignored: `,
+	} {
+		for _, layer := range []config.Layer{config.LayerProject, config.LayerLocal} {
+			w := newWorld(t)
+			w.sources.Trusted = false
+			w.write(config.LayerUser, "model = \"mine\"")
+			w.write(layer, text)
+			s, err := config.Load(w.sources)
+			if err != nil {
+				t.Errorf("%.80q in the %s file: %v", text, layer, err)
+				continue
+			}
+			if len(s.Notes) != 1 || !strings.HasPrefix(s.Notes[0].String(), w.files[layer]+want) {
+				t.Errorf("%.80q in the %s file: the notes are %v, want %s", text, layer, s.Notes, want)
+			}
+			if s.Model != "mine" || len(s.Permissions.Allow) > 0 || s.Run.MaxTurns != 0 {
+				t.Errorf("%.80q in the %s file has an effect: %+v", text, layer, s.Config)
 			}
 		}
 	}

@@ -48,14 +48,19 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.Name, o.Line)
 }
 
-// Note reports a setting that has no effect.
+// Note reports a setting that has no effect, or a whole file if Key is "".
 type Note struct {
 	Key    string `json:"key"`
 	Origin Origin `json:"origin"`
 	Reason string `json:"reason"`
 }
 
-func (n Note) String() string { return fmt.Sprintf("%s: %s is ignored: %s", n.Origin, n.Key, n.Reason) }
+func (n Note) String() string {
+	if n.Key == "" {
+		return fmt.Sprintf("%s: the whole file is ignored: %s", n.Origin, n.Reason)
+	}
+	return fmt.Sprintf("%s: %s is ignored: %s", n.Origin, n.Key, n.Reason)
+}
 
 // Error is a mistake in a configuration.
 type Error struct {

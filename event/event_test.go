@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -257,4 +259,31 @@ func FuzzRecord(f *testing.F) {
 			t.Fatalf("%q encodes as %q, which does not decode: %v", b, out, err)
 		}
 	})
+}
+
+// TestLog_KeepsAFewMegabytesOfOutputForASlowReader has a reader that stops while a command prints.
+func TestLog_KeepsAFewMegabytesOfOutputForASlowReader(t *testing.T) {
+	var l Log
+	next, stop := iter.Pull2(l.Events(t.Context(), 0))
+	defer stop()
+	l.Append(Record{Data: TextDelta{Text: "first"}})
+	if r, err, ok := next(); !ok || err != nil || r.Data != (TextDelta{Text: "first"}) {
+		t.Fatalf("read %+v, %v", r, err)
+	}
+	const pieces, size = 1000, 64 << 10
+	for i := range pieces {
+		l.Append(Record{Data: ToolCallDelta{ID: strconv.Itoa(i), Text: strings.Repeat("x", size)}})
+	}
+	l.Close()
+	kept, last := 0, ""
+	for r, err, ok := next(); ok; r, err, ok = next() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := r.Data.(ToolCallDelta)
+		kept, last = kept+len(d.Text), d.ID
+	}
+	if kept < 2<<20-size || kept > 4<<20 || last != "999" {
+		t.Errorf("the reader got %d bytes, the last of piece %s; want the newest 2 to 4 MiB", kept, last)
+	}
 }

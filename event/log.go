@@ -12,6 +12,8 @@ import (
 const (
 	// maxTransient is how many transient records a log keeps for readers that are behind.
 	maxTransient = 8192
+	// maxTransientBytes is how much output of tools these records contain at most.
+	maxTransientBytes = 4 << 20
 	// batchSize is how many records a reader copies at a time.
 	batchSize = 64
 )
@@ -21,6 +23,7 @@ type Log struct {
 	mu      sync.Mutex
 	durable []entry // by number, perhaps with gaps
 	loose   []entry // transient
+	bytes   int     // of the output of tools in loose
 	last    uint64  // the last position
 	readers map[*reader]struct{}
 	wake    chan struct{} // closed when there is more to read; nil if nobody waits
@@ -87,10 +90,35 @@ func (l *Log) addTransient(r Record) {
 	r.Seq = 0
 	l.last++
 	l.loose = append(l.loose, entry{l.last, r})
-	if len(l.loose) > maxTransient {
-		l.forget(maxTransient / 2)
+	l.bytes += weight(r)
+	if len(l.loose) > maxTransient || l.bytes > maxTransientBytes {
+		l.forget(l.seen()) // readers that keep up miss nothing
+	}
+	if len(l.loose) > maxTransient || l.bytes > maxTransientBytes {
+		l.forget(l.half())
 	}
 	l.rouse()
+}
+
+// weight returns the number of bytes of tool output in a record.
+func weight(r Record) int {
+	if d, ok := r.Data.(ToolCallDelta); ok {
+		return len(d.Text)
+	}
+	return 0
+}
+
+// half returns how many of the oldest transient records to drop so that at most half of the limits is left.
+func (l *Log) half() int {
+	n := max(0, len(l.loose)-maxTransient/2)
+	left := l.bytes
+	for _, e := range l.loose[:n] {
+		left -= weight(e.Record)
+	}
+	for ; n < len(l.loose) && left > maxTransientBytes/2; n++ {
+		left -= weight(l.loose[n].Record)
+	}
+	return n
 }
 
 // seen returns how many transient records all readers have passed.
@@ -109,6 +137,9 @@ func (l *Log) seen() int {
 func (l *Log) forget(n int) {
 	if n == 0 {
 		return
+	}
+	for _, e := range l.loose[:n] {
+		l.bytes -= weight(e.Record)
 	}
 	kept := copy(l.loose, l.loose[n:])
 	clear(l.loose[kept:])

@@ -126,6 +126,7 @@ const (
 	WarningContextWindow WarningCode = "context_window"
 	WarningSummaryFailed WarningCode = "summary_failed"
 	WarningTruncated     WarningCode = "context_truncated" // the server dropped part of the conversation
+	WarningBudget        WarningCode = "budget"            // most of the cost limit is spent
 	WarningPriceStep     WarningCode = "price_step"        // the conversation is so long that tokens cost more
 	WarningNoCheckpoint  WarningCode = "no_checkpoint"
 	WarningStopHooks     WarningCode = "stop_hooks" // they wanted to keep the agent working too often

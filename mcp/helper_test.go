@@ -325,7 +325,8 @@ func (r *raw) list(m request) {
 		next = `,"nextCursor":"again"`
 		tools = []string{tool(fmt.Sprintf("t%d", r.lists))}
 	case "odd tools":
-		tools = append(tools, `{"name":"number","description":5,"inputSchema":{}}`, `{"name":["x"]}`, `null`, `"text"`, tool("c"))
+		tools = append(tools, `{"name":"number","description":5,"inputSchema":{}}`, `{"name":["x"]}`, `null`, `"text"`, tool("c"),
+			`{"name":"absurd","inputSchema":{"type":"object","properties":{"x":`+strings.Repeat(`{"items":`, 1500)+`{}`+strings.Repeat(`}`, 1500)+`}}}`)
 	case "bad tools":
 		tools = append(tools,
 			`{"name":"text","inputSchema":{"type":"string"}}`,

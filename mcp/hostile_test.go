@@ -156,8 +156,10 @@ func TestHostile_ToolsThatCannotBeDecodedAreLeftOutAndNamed(t *testing.T) {
 			t.Errorf("the tools are %s", got)
 		}
 		left := c.Status()[0].LeftOut
-		if len(left) != 4 || !slices.ContainsFunc(left, func(q Quarantine) bool { return q.Tool == "number" && strings.Contains(q.Reason, "malformed") }) {
-			t.Errorf("left out are %v", left)
+		for tool, why := range map[string]string{"number": "malformed", "absurd": "nested too deeply"} {
+			if len(left) != 5 || !slices.ContainsFunc(left, func(q Quarantine) bool { return q.Tool == tool && strings.Contains(q.Reason, why) }) {
+				t.Errorf("left out are %v; want 5, and %s because it is %s", left, tool, why)
+			}
 		}
 	}
 	over(program(t, "odd tools"))

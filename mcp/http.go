@@ -194,7 +194,7 @@ func (r *remote) send(q *http.Request, token string) (*http.Response, error) {
 		return nil, err
 	}
 	if mediaType(p.Header) == eventStream {
-		p.Body = &stream{body: p.Body, done: done, ctx: ctx, rate: newRate()}
+		p.Body = &stream{body: &shallowReader{p.Body, shallow{lines: true}}, done: done, ctx: ctx, rate: newRate()}
 		return p, nil
 	}
 	defer done()
@@ -206,7 +206,8 @@ func (r *remote) send(q *http.Request, token string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Body = io.NopCloser(bytes.NewReader(data))
+	p.Body = io.NopCloser(bytes.NewReader(new(shallow).cut(data)))
+	p.ContentLength = -1
 	return p, nil
 }
 

@@ -43,10 +43,15 @@ type grant struct {
 const refreshBefore = time.Minute
 
 // Login asks the user to authorize access to a server. It calls open with the URL to visit, and waits until the browser
-// is redirected back to this machine.
+// is redirected back to this machine. The metadata of the server may refer to its own host, and to https URLs at public
+// addresses; others are refused.
 func (g *Grants) Login(ctx context.Context, s Server, open func(url string) error) error {
 	if s.URL == "" {
 		return errors.New("only a server with a URL can be authorized")
+	}
+	client, bounds, err := within(g.client(), s.URL)
+	if err != nil {
+		return err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -60,8 +65,15 @@ func (g *Grants) Login(ctx context.Context, s Server, open func(url string) erro
 			ClientName: "Reins", RedirectURIs: []string{back}, GrantTypes: []string{"authorization_code", "refresh_token"},
 			ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: "none",
 		}},
-		RedirectURL: back, RequestRefreshToken: true, Client: g.HTTPClient,
+		RedirectURL: back, RequestRefreshToken: true, Client: client,
 		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			u, err := url.Parse(args.URL)
+			if err == nil {
+				err = bounds.check(u)
+			}
+			if err != nil {
+				return nil, err
+			}
 			wait := callback(l, args.URL)
 			if err := open(args.URL); err != nil {
 				return nil, err
@@ -84,7 +96,11 @@ func (g *Grants) Login(ctx context.Context, s Server, open func(url string) erro
 		resp.Body.Close()
 		return errors.New("the server does not ask for authorization")
 	}
-	if err := h.Authorize(ctx, req, resp); err != nil {
+	err = h.Authorize(ctx, req, resp)
+	if refused := bounds.refused.Load(); refused != nil {
+		return *refused
+	}
+	if err != nil {
 		return err
 	}
 	unlock, err := g.lock(ctx, s.URL)
@@ -200,7 +216,11 @@ func (g *Grants) Token(servers map[string]Server) func(ctx context.Context, serv
 		if saved, err = g.load(saved.URL); err != nil || !saved.stale(refused) {
 			return saved.access(refused), err
 		}
-		ctx = context.WithValue(ctx, oauth2.HTTPClient, g.client())
+		client, _, err := within(g.client(), saved.URL)
+		if err != nil {
+			return "", err
+		}
+		ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
 		next, err := saved.Client.TokenSource(ctx, &oauth2.Token{RefreshToken: saved.Token.RefreshToken}).Token()
 		if err != nil {
 			return "", nil // the user must authorize it again

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -311,5 +313,100 @@ func TestLogin_ErrorsDoNotShowTheURL(t *testing.T) {
 			t.Errorf("%s: %s, %v", address, st.State, st.Err)
 		}
 		c.Close()
+	}
+}
+
+// TestLogin_FollowsMetadataOnlyWhereItMay has servers that refer to other hosts for their authorization. "localhost" is
+// another host than 127.0.0.1, and its server would answer.
+func TestLogin_FollowsMetadataOnlyWhereItMay(t *testing.T) {
+	good := newAuthServer(t)
+	elsewhere := strings.Replace(good.URL, "127.0.0.1", "localhost", 1)
+	secure := httptest.NewTLSServer(good.Config.Handler)
+	t.Cleanup(secure.Close)
+	for name, tt := range map[string]struct{ metadata, authority, authorize, token, refused string }{
+		"metadata at another loopback host":             {metadata: elsewhere, refused: elsewhere},
+		"metadata at a name of a loopback address":      {metadata: strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), refused: "not a public address"},
+		"authorization server at another loopback host": {authority: elsewhere, refused: elsewhere},
+		"authorization endpoint without TLS":            {authorize: "http://example.com", refused: "http://example.com"},
+		"token endpoint at another loopback host":       {token: elsewhere, refused: elsewhere},
+		"another port of the same host":                 {authority: good.URL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reached := false
+			mux := http.NewServeMux()
+			s := httptest.NewServer(mux)
+			t.Cleanup(s.Close)
+			base := func(other string) string { return cmp.Or(other, s.URL) }
+			mux.HandleFunc("/mcp", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("WWW-Authenticate", fmt.Sprintf("Bearer resource_metadata=%q", base(tt.metadata)+"/.well-known/oauth-protected-resource"))
+				w.WriteHeader(http.StatusUnauthorized)
+			})
+			mux.HandleFunc("/.well-known/oauth-protected-resource", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"resource":%q,"authorization_servers":[%q]}`, s.URL+"/mcp", base(tt.authority))
+			})
+			mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"issuer":%q,"authorization_endpoint":%q,"token_endpoint":%q,"registration_endpoint":%q,"response_types_supported":["code"],"code_challenge_methods_supported":["S256"]}`,
+					s.URL, base(tt.authorize)+"/authorize", base(tt.token)+"/token", good.URL+"/register")
+			})
+			mux.HandleFunc("/authorize", good.authorize)
+			g := &Grants{Dir: t.TempDir(), HTTPClient: secure.Client()}
+			err := g.Login(t.Context(), Server{URL: s.URL + "/mcp"}, func(u string) error {
+				reached = true
+				return browse(u)
+			})
+			if tt.refused == "" {
+				if !reached {
+					t.Errorf("the metadata of another port was not used: %v", err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.refused) {
+				t.Errorf("got %v, want a refusal that names %s", err, tt.refused)
+			}
+			if files, _ := os.ReadDir(g.Dir); len(files) != 0 {
+				t.Errorf("%d files are saved", len(files))
+			}
+		})
+	}
+}
+
+func TestLogin_PublicAddresses(t *testing.T) {
+	for text, want := range map[string]bool{
+		"8.8.8.8": true, "2606:4700::1111": true, "127.0.0.1": false, "::1": false, "::ffff:127.0.0.1": false, "10.1.2.3": false,
+		"172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false, "0.0.0.0": false, "fe80::1": false,
+		"fd00::1": false, "224.0.0.1": false, "64:ff9b::7f00:1": false, "2002:7f00:1::": false, "255.255.255.255": false,
+	} {
+		if got := isPublic(netip.MustParseAddr(text)); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestLogin_URLsOfTheAuthorization(t *testing.T) {
+	for server, urls := range map[string]map[string]bool{
+		"https://mcp.example.com/mcp": {
+			"https://mcp.example.com:8443/x": true, "https://auth.example.org": true, "https://8.8.8.8": true, "http://mcp.example.com": false,
+			"http://auth.example.org": false, "https://10.0.0.1": false, "https://[::1]": false, "http://169.254.169.254/latest": false, "file:///etc/passwd": false,
+		},
+		"http://127.0.0.1:3000/mcp": {
+			"http://127.0.0.1:9000/x": true, "https://127.0.0.1": true, "https://auth.example.org": true, "http://localhost:9000": false, "http://[::1]:9000": false,
+			"http://auth.example.org": false, "https://192.168.0.1": false,
+		},
+	} {
+		_, b, err := within(http.DefaultClient, server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text, want := range urls {
+			u, err := url.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.check(u); (err == nil) != want {
+				t.Errorf("%s refers to %s: %v", server, text, err)
+			}
+		}
 	}
 }

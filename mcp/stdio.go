@@ -184,7 +184,7 @@ func (c *stdio) Read(context.Context) (jsonrpc.Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := jsonrpc.DecodeMessage(line)
+		m, err := jsonrpc.DecodeMessage(new(shallow).cut(line))
 		if err != nil {
 			c.log.Write(append(line[:min(len(line), 1000)], '\n'))
 			continue

@@ -230,6 +230,8 @@ func (s *State) warning(d event.Warning) {
 	switch d.Code {
 	case event.WarningContextWindow:
 		s.warned = true
+	case event.WarningBudget:
+		s.tree.warned = s.tree.costLimit()
 	case event.WarningTruncated:
 		s.read.warned = true
 		s.noted(d)

@@ -105,6 +105,20 @@ func TestNext_StopsExactlyAtALimit(t *testing.T) {
 	}
 }
 
+func TestNext_WarnsOnceAtFourFifthsOfTheCostLimit(t *testing.T) {
+	c := begin(event.ModelSetup{}, event.Rules{TreeCost: 10})
+	for i := 1; i < 10; i++ {
+		c.round(fmt.Sprint("tool", i))
+		want := "CallModel"
+		if i == 8 {
+			want = "warning budget, CallModel"
+		}
+		if got := c.next(); got != want {
+			t.Errorf("after $%d of $10: %s, want %s", i, got, want)
+		}
+	}
+}
+
 func TestNext_NoUnpricedModelUnderACostLimit(t *testing.T) {
 	for unpriced, want := range map[bool]string{false: "CallModel", true: "error configuration, PROCESSING_END, stop failed "} {
 		c := begin(event.ModelSetup{Unpriced: unpriced}, event.Rules{TreeCost: 3})

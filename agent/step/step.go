@@ -116,6 +116,9 @@ func (s *State) call() Action {
 	if d := s.contextWarning(); d != nil {
 		return Append{d}
 	}
+	if d := s.costWarning(); d != nil {
+		return Append{d}
+	}
 	if s.othersTurn() {
 		return Append{note("Continue.", event.SourcePause)}
 	}

@@ -21,6 +21,7 @@ type Tree struct {
 	worked time.Duration
 	grants policy.Grants
 	limits []hook.Restriction // that hooks made
+	warned float64            // the cost limit that a warning was recorded for
 	made   map[string]bool    // files that tools created, by real path
 	mode   policy.Mode        // that a tool call switched to; "" is that of the root's setup
 	board  board
@@ -226,6 +227,21 @@ func (s *State) limit() event.Data {
 	}
 	return nil
 }
+
+// warnCostAt is the share of the cost limit at which a warning is recorded.
+const warnCostAt = 0.8
+
+// costWarning warns the host once when most of the cost limit of the tree is spent.
+func (s *State) costWarning() event.Data {
+	limit, spent := s.tree.costLimit(), s.tree.Total().Cost.Dollars
+	if limit <= 0 || limit == s.tree.warned || spent < warnCostAt*limit {
+		return nil
+	}
+	return event.Warning{Code: event.WarningBudget, Message: fmt.Sprintf("Spent $%.4f of the $%.4f budget (%.0f%%); the work stops when it is used up", spent, limit, 100*spent/limit)}
+}
+
+// costLimit returns the cost limit of the tree; 0 is none.
+func (t *Tree) costLimit() float64 { return t.Agent("").setup.Rules.TreeCost }
 
 func reached(l event.Limit, value int, detail string) event.Data {
 	return event.TurnLimit{Limit: l, Value: value, Detail: detail}

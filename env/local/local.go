@@ -22,7 +22,8 @@
 // # Output
 //
 // Up to 64 KiB of a command's output stay in memory. The rest goes to a spool file in a private
-// directory, which Close removes.
+// directory, which Close removes. If this process is killed, the watchdog removes it, and if that is
+// killed too, the next environment of the same user does.
 //
 // # Files
 //
@@ -57,9 +58,6 @@ import (
 
 // grace is the time between SIGTERM and SIGKILL.
 const grace = 2 * time.Second
-
-// spoolPrefix starts the names of private directories. watchdog.sh relies on it.
-const spoolPrefix = "reins-"
 
 // defaultMaxOutput is the default of Config.MaxOutput.
 const defaultMaxOutput = 64 << 20
@@ -145,6 +143,7 @@ type state struct {
 	held      []*os.File              // files that the guard keeps open
 	spoolDir  string                  // the private directory; "" until it is needed
 	spool     *os.Root                // the same, open
+	spoolLock *os.File                // the same, locked against sweepSpools
 	streams   map[*stream]struct{}    // still open
 	leftover  leftovers
 	busy      sync.WaitGroup // watching and killing processes
@@ -275,11 +274,10 @@ func (e *Env) releaseAll() error {
 	if e.cacheLock != nil {
 		errs = append(errs, e.cacheLock.Close())
 	}
+	// The guard ends last, because it removes what is left if this process is killed.
+	errs = append(errs, e.removeSpool())
 	if e.guard != nil {
 		errs = append(errs, e.guard.stop())
-	}
-	if e.spoolDir != "" {
-		errs = append(errs, e.spool.Close(), os.RemoveAll(e.spoolDir))
 	}
 	return errors.Join(errs...)
 }
@@ -299,69 +297,6 @@ func (e *Env) files(std [3]*os.File) []*os.File {
 	list := make([]*os.File, e.lastStray+1)
 	copy(list, std[:])
 	return list
-}
-
-// spoolFile creates a file for the output of one process, and the private directory if there is none
-// yet. The watchdog, which removes the directory if this process is killed, is told its name first.
-// The name goes through the socket: other users could read it in arguments and create it themselves.
-func (e *Env) spoolFile() (*os.File, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := e.makeSpool(); err != nil {
-		return nil, err
-	}
-	// The directory is open, because a command that can write its parent could replace it.
-	return e.spool.OpenFile("output-"+newID(), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-}
-
-// makeSpool creates the private directory if there is none yet. The caller holds e.mu.
-func (e *Env) makeSpool() error {
-	if e.spoolDir != "" {
-		return nil
-	}
-	if e.spoolName == "" {
-		e.spoolName = spoolPrefix + newID()
-	}
-	if e.guard != nil {
-		e.guard.spools(e.spoolName)
-	}
-	dir := filepath.Join(e.spoolRoot, e.spoolName)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	if err := sameDir(root, dir); err != nil {
-		return errors.Join(err, root.Close())
-	}
-	e.spoolDir, e.spool = dir, root
-	return nil
-}
-
-// sameDir reports whether a path is the directory that was opened at it, and not a link.
-func sameDir(root *os.Root, path string) error {
-	opened, err := root.Stat(".")
-	if err != nil {
-		return err
-	}
-	if info, err := os.Lstat(path); err != nil || !os.SameFile(info, opened) {
-		return fmt.Errorf("use %s: it was replaced", path)
-	}
-	return nil
-}
-
-// checkSpool reports early if the private directory cannot be created later.
-func (e *Env) checkSpool() error {
-	info, err := os.Stat(e.spoolRoot)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a directory", e.spoolRoot)
-	}
-	if err != nil {
-		return fmt.Errorf("find a directory for command output: %w", err)
-	}
-	return nil
 }
 
 // Hold keeps a file open in the watchdog. If this process is killed, the file stays open until all

@@ -377,7 +377,10 @@ func (e *Env) makeTemp() error {
 	if e.hasTemp {
 		return nil
 	}
-	err := e.makeSpool()
+	err := e.prepare() // the guard removes the directory if this process is killed
+	if err == nil {
+		err = e.makeSpool()
+	}
 	for _, name := range []string{tempName, readName} {
 		if err == nil {
 			err = e.spool.Mkdir(name, 0o700)

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/internal/thorough"
 )
 
 // stubborn has commands with descendants that are hard to kill. Each prints "up" when they are running.
@@ -158,6 +161,73 @@ func TestKilledHost_NobodySurvives(t *testing.T) {
 			if left, _ := os.ReadDir(spool); len(left) > 0 {
 				t.Errorf("the spool directory contains %v", left)
 			}
+		})
+	}
+}
+
+// TestSweep_RemovesWhatAHostLeftThatWasKilledWithItsWatchdog also checks that a directory in use stays.
+func TestSweep_RemovesWhatAHostLeftThatWasKilledWithItsWatchdog(t *testing.T) {
+	spool := t.TempDir()
+	const much = `head -c 200000 /dev/zero; while echo x; do sleep 0.05; done` // ends with its host
+	dead, alive := startVictim(t, t.TempDir(), spool, much), startVictim(t, t.TempDir(), spool, much)
+	var lists [2][]string
+	await(t, "two private directories", func() bool {
+		lists[0], _ = filepath.Glob(filepath.Join(spool, "*"))
+		return len(lists[0]) == 2
+	})
+	other := filepath.Join(spool, "reins-"+strings.Repeat("x", 16)) // not one of ours
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range watchdogs(spool) { // of both
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := dead.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	dead.Wait()
+	startVictim(t, t.TempDir(), spool, much)
+	await(t, "the directory of the dead host is removed", func() bool {
+		lists[1] = slices.DeleteFunc(slices.Clone(lists[0]), func(dir string) bool {
+			_, err := os.Stat(dir)
+			return err != nil
+		})
+		return len(lists[1]) < 2
+	})
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("a directory of someone else is gone: %v", err)
+	}
+	if err := alive.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Error(err)
+	}
+	if len(lists[1]) != 1 {
+		t.Errorf("of %v, %v are left: that of a running host was removed", lists[0], lists[1])
+	}
+}
+
+// TestKilledHost_AtAnyMomentOfItsStartLeavesNothing kills hosts with a sandbox while they start their first command.
+func TestKilledHost_AtAnyMomentOfItsStartLeavesNothing(t *testing.T) {
+	spool := t.TempDir()
+	for range thorough.Of(500, 40) {
+		c := role(t, "confined", t.TempDir(), spool, "true")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// It is killed as soon as there is a private directory, or a random number of looks later.
+		for later := rand.IntN(200) * rand.IntN(2); later >= 0; {
+			if list, err := os.ReadDir(spool); err != nil {
+				t.Fatal(err)
+			} else if len(list) > 0 {
+				later--
+			}
+		}
+		c.Process.Kill()
+		c.Wait()
+		await(t, "an empty directory for temporary files", func() bool {
+			list, err := os.ReadDir(spool)
+			return err == nil && len(list) == 0
 		})
 	}
 }

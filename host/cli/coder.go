@@ -44,7 +44,7 @@ error. The exit code is 0 or 1. Progress goes to standard error.
 It never asks for approval. With the sandbox workspace-write, the agent may
 change files in the directory and run commands inside the sandbox. Everything
 else is refused, unless a rule allows it.`,
-		Example: `  reins coder --cd ~/project "Add a --version flag" | jq -r .result
+		Example: `  reins coder --cwd ~/project "Add a --version flag" | jq -r .result
   reins coder --session ID "Now add a test for it"
   reins coder --contract ai/contract.md --allow-file 'src/**' - < task.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,7 +54,9 @@ else is refused, unless a rule allows it.`,
 	}
 	o.connection.flags(h, cmd)
 	f, q := cmd.Flags(), &o.request
-	f.StringVar(&q.Dir, "cd", ".", "work in directory `DIR`")
+	f.StringVar(&q.Dir, "cwd", ".", "work in directory `DIR`")
+	f.StringVar(&q.Dir, "cd", ".", "the same as --cwd")
+	_ = f.MarkHidden("cd") // cannot fail: the flag exists
 	f.StringVar(&o.sandbox, "sandbox", string(coder.WorkspaceWrite), "what the agent can change: read-only, workspace-write or danger-full-access, which the configuration must permit")
 	f.StringVar(&q.Session, "session", "", "continue session `ID`, or start a new one if it does not exist")
 	f.IntVar(&o.timeout, "timeout", 300, "maximum `SECONDS` without output")

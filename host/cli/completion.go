@@ -24,7 +24,35 @@ func addCompletion(root *cobra.Command) {
 		}
 		return nil
 	}
+	bash, _, _ := cmd.Find([]string{"bash"})
+	bash.Long = strings.Replace(bash.Long, "This script depends on the 'bash-completion' package.\n"+
+		"If it is not installed already, you can install it via your OS's package manager.\n\n", "", 1)
+	script := bash.RunE
+	bash.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := script(cmd, args); err != nil {
+			return err
+		}
+		_, err := fmt.Fprint(cmd.OutOrStdout(), bashWords)
+		return err
+	}
 }
+
+// bashWords lets Cobra's script find the words of the command line without the package bash-completion. Bash splits
+// words at = and :, so it does not use those of bash.
+const bashWords = `
+if ! declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+    __reins_init_completion()
+    {
+        local line=${COMP_LINE:0:$COMP_POINT}
+        COMPREPLY=()
+        read -ra words <<<"$line"
+        [[ $line == *[[:space:]] ]] && words+=("")
+        cword=$((${#words[@]} - 1))
+        cur=${words[cword]}
+        prev=${words[cword > 0 ? cword - 1 : 0]}
+    }
+fi
+`
 
 // completeSessions completes up to maximum arguments as session IDs.
 func completeSessions(h Host, maximum int) cobra.CompletionFunc {

@@ -22,6 +22,7 @@ func TestRun_KilledAtAnyMomentResumesAndCompletesTheTask(t *testing.T) {
 	kills := thorough.Of(200, 20)
 	home := t.TempDir()
 	plainReins(t)
+	makeTemp(t, home)
 	providers := []string{"anthropic", "openai", "gemini", "chat"}
 	whole := newLife(t, home, "whole", "anthropic", longTask)
 	args, _ := whole.next()
@@ -59,6 +60,7 @@ func TestRun_KilledAtAnyMomentResumesAndCompletesTheTask(t *testing.T) {
 		checkGone(t, pid)
 	}
 	checkVerified(t, home, int(lives.Load())+1)
+	checkNothingLeft(t, home)
 	t.Logf("an unkilled run prints %d lines in %v; %d kills in %d processes of %d sessions; the last line before a kill: %v",
 		usual.lines, usual.took, int64(kills)-left.Load(), processes.Load(), lives.Load(), last)
 }
@@ -98,6 +100,7 @@ func TestRun_FiftyProcessesAtOnceHalfOfThemKilledLoseNothing(t *testing.T) {
 	const crowd = 50
 	home := t.TempDir()
 	plainReins(t)
+	makeTemp(t, home)
 	short := [][]taskStep{{reads, shells}, {looks, edits}, {shells}}
 	var lives []*life
 	var crew sync.WaitGroup
@@ -126,5 +129,6 @@ func TestRun_FiftyProcessesAtOnceHalfOfThemKilledLoseNothing(t *testing.T) {
 		}
 	}
 	checkVerified(t, home, crowd)
+	checkNothingLeft(t, home)
 	t.Logf("%d of %d processes were killed; %d records were shown, and are saved", killed, crowd, acknowledged)
 }

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,6 +68,38 @@ type process struct {
 	took   time.Duration
 	result result // if it printed one
 	errors string
+}
+
+// tempIn is the directory for temporary files of the program.
+func tempIn(home string) string { return filepath.Join(home, "tmp") }
+
+// makeTemp creates the directory for temporary files of the program.
+func makeTemp(t *testing.T, home string) {
+	t.Helper()
+	if err := os.MkdirAll(tempIn(home), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkNothingLeft waits for the watchdogs of killed processes and checks that they left no temporary files.
+func checkNothingLeft(t *testing.T, home string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		list, err := os.ReadDir(tempIn(home))
+		if err == nil && len(list) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Errorf("the directory for temporary files contains %v, %v", list, err)
+			return
+		}
+	}
 }
 
 // plainReins returns the program without the race detector, with which it takes ten times as long to start.
@@ -148,6 +181,9 @@ func (l *life) run(end moment, args ...string) (p process) {
 // runEnv returns the environment of a process with its own state directory.
 func runEnv(home string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", quickExit, "REINS_HOME=" + home}
+	if _, err := os.Stat(tempIn(home)); err == nil {
+		env = append(env, "TMPDIR="+tempIn(home))
+	}
 	for _, name := range []string{"OPENAI", "ANTHROPIC", "GEMINI", "REINS_CHAT"} {
 		env = append(env, name+"_API_KEY="+canary)
 	}

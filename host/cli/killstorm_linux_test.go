@@ -33,6 +33,7 @@ func TestRun_KilledOnABusyMachineAndResumedAtOnceDoesNothingTwice(t *testing.T) 
 		path = slowGrep(t)
 	}
 	plainReins(t)
+	makeTemp(t, home)
 	crowd(t, others)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var waits []time.Duration
@@ -59,6 +60,7 @@ func TestRun_KilledOnABusyMachineAndResumedAtOnceDoesNothingTwice(t *testing.T) 
 		s.check()
 		s.server.Close()
 	}
+	checkNothingLeft(t, home)
 	t.Logf("%d kills in %d sessions beside %d other processes; %s", kills-left, lives, others, spread(waits))
 }
 

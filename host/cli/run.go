@@ -150,7 +150,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.BoolVar(&o.stay, "keep-running", false, "keep running after the prompt is done, for jobs that the agent schedules, until interrupted")
 	f.StringVar(&o.listen, "listen", "", "accept signed webhooks at `ADDR`, such as 127.0.0.1:8080, as messages to the agent; implies --keep-running")
 	f.StringVar(&o.secretEnv, "webhook-secret-env", "REINS_WEBHOOK_SECRET", "environment variable `VAR` with the webhook secret for --listen")
-	f.StringSliceVar(&o.fallback, "fallback", nil, "models to switch to, in this order, if the model is unavailable")
+	f.StringSliceVar(&o.fallback, "fallback", nil, "models to switch to, in this order, if the model fails three times, does not exist or refuses to answer")
 	o.boxed.flags(cmd)
 	completeFlag(cmd, "resume", completeSessions(h, anyNumber))
 	completeFlag(cmd, "fork", completeSessions(h, anyNumber))

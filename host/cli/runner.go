@@ -47,6 +47,8 @@ type runner struct {
 	elsewhere bool // the session belongs to another directory
 	out       agent.Outcome
 	questions []event.Question // that the agent waits for
+	warnings  []string         // of all agents
+	answered  bool             // the main agent's model has answered
 	refusal   string           // how the main agent's model refused the last call, if it did
 	limit     event.TurnLimit  // the last limit that the main agent reached
 	cost      float64          // of the whole session
@@ -106,7 +108,7 @@ func (r *runner) result(ctx context.Context) result {
 	refused, missing := r.asker.unanswered()
 	res := result{
 		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
-		Refused: refused, missing: missing, refusal: r.refusal, DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
+		Refused: refused, Warnings: r.warnings, missing: missing, refusal: r.refusal, DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
 		saved: r.id != "" && !r.flags.noSave, elsewhere: r.elsewhere,
 		reached: reached{flags: r.flags, limit: r.limit, cost: r.cost, resumed: r.after > 0},
 	}
@@ -124,7 +126,7 @@ func (r *runner) result(ctx context.Context) result {
 }
 
 // work opens the session and works on the prompt.
-func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []string) error {
+func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []string) (err error) {
 	if err := r.flags.check(); err != nil {
 		return err
 	}
@@ -167,6 +169,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	defer func() {
 		_ = s.Close()
 		<-watched
+		err = errors.Join(err, r.dropRefused(ctx, place, err))
 	}()
 	if r.standby == nil {
 		return r.converse(ctx, s, prompt)
@@ -178,6 +181,20 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		return err
 	}
 	return r.standby.wait(ctx, r)
+}
+
+// dropRefused deletes the new session of a run whose key the provider refused before the model answered: there is
+// nothing to continue.
+func (r *runner) dropRefused(ctx context.Context, place saved, err error) error {
+	kind := llm.KindOf(err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if place.store == nil || place.resumes() && !place.fresh || r.answered || kind != llm.ErrAuthentication && kind != llm.ErrAccessDenied {
+		return nil
+	}
+	id := r.id
+	r.id = ""
+	return place.store.Delete(context.WithoutCancel(ctx), id)
 }
 
 // begin connects to the model and opens the session. By default, a resumed session keeps its directory
@@ -376,6 +393,9 @@ func (r *runner) note(rec event.Record) {
 			notef(r.host, "%s", why)
 		}
 	}
+	if d, ok := rec.Data.(event.Warning); ok {
+		r.warnings = append(r.warnings, d.Message)
+	}
 	if rec.Agent != "" {
 		return
 	}
@@ -383,6 +403,7 @@ func (r *runner) note(rec event.Record) {
 	case event.TurnLimit:
 		r.limit = d
 	case event.ModelCallEnd:
+		r.answered = r.answered || d.Error == nil
 		r.refusal = ""
 		if d.Detail != "" {
 			r.refusal = show.Refusal(d)

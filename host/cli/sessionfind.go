@@ -85,12 +85,18 @@ func findSession(ctx context.Context, s event.Store, name string) (event.Meta, e
 }
 
 func lastUsed(ctx context.Context, s event.Store) (event.Meta, error) {
-	m, err := event.Latest(ctx, s, func(m event.Meta) bool { return !m.Foreign() })
+	m, err := event.Latest(ctx, s, func(m event.Meta) bool { return !m.Foreign() && !unusedFork(m) })
+	if errors.Is(err, event.ErrNotFound) {
+		m, err = event.Latest(ctx, s, func(m event.Meta) bool { return !m.Foreign() })
+	}
 	if errors.Is(err, event.ErrNotFound) {
 		return m, usagef("no saved sessions")
 	}
 	return m, err
 }
+
+// unusedFork reports whether a session is a fork that nobody has continued.
+func unusedFork(m event.Meta) bool { return m.Parent != "" && m.Last <= m.ForkedAt }
 
 func ambiguous(prefix string, ids []string) error {
 	const maximum = 8
@@ -197,14 +203,14 @@ func sessionToShow(ctx context.Context, h Host, store event.Store, args []string
 }
 
 // nearestSession returns the last session of a directory, or else of the nearest parent directory that
-// has one. It skips sessions that cannot be read, and imported ones that were never continued, because their
+// has one. It prefers sessions that are not unused forks, and skips those that cannot be read, and imported ones that were never continued, because their
 // directory comes from the archive.
 func nearestSession(ctx context.Context, store event.Store, dir string) (m event.Meta, above bool, err error) {
 	real, err := realpath.Dir(dir)
 	if err != nil {
 		return event.Meta{}, false, usageError{err}
 	}
-	var nearest event.Meta
+	var nearest, fork event.Meta
 	depth := 0
 	for m, err := range store.List(ctx) {
 		switch {
@@ -217,11 +223,18 @@ func nearestSession(ctx context.Context, store event.Store, dir string) (m event
 		}
 		switch there, err := realpath.Dir(m.Dir); {
 		case err != nil:
+		case unusedFork(m):
+			if there == real && fork.ID == "" {
+				fork = m
+			}
 		case there == real:
 			return m, false, nil
 		case len(there) > depth && isBelow(real, there):
 			nearest, depth = m, len(there)
 		}
+	}
+	if fork.ID != "" {
+		return fork, false, nil
 	}
 	if depth == 0 {
 		return event.Meta{}, false, usagef("no session for this directory; run \"reins sessions list\" to list sessions")

@@ -22,7 +22,7 @@ func newSessions(h Host) *cobra.Command {
 the system's directory for application state, such as ~/.local/state/reins.
 
 An ID can be shortened to a unique prefix. "latest" is the most recently used
-session.`,
+session; a fork counts once it was continued.`,
 	},
 		newSessionsList(h), newSessionsShow(h), newSessionsSearch(h), newSessionsRename(h), newSessionsTag(h),
 		newSessionsFork(h), newSessionsExport(h), newSessionsImport(h), newSessionsRemove(h), newSessionsVerify(h),
@@ -69,7 +69,7 @@ type sessionsList struct {
 func newSessionsList(h Host) *cobra.Command {
 	var o sessionsList
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use: "list", Aliases: []string{"ls"},
 		Short: "List sessions, most recently used first",
 		Example: `  reins sessions list --here
   reins sessions list --json | jq -r 'select(.cost > 1) | .id'`,

@@ -179,6 +179,7 @@ func newSessionsRemove(h Host) *cobra.Command {
 	var o sessionsRemove
 	cmd := &cobra.Command{
 		Use:               "rm [flags] [ID...]",
+		Aliases:           []string{"delete", "remove"},
 		Short:             "Remove sessions",
 		ValidArgsFunction: completeSessions(h, anyNumber),
 		Long: `Remove sessions permanently, by ID or by age. Reins lists them and asks first.

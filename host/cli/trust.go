@@ -223,11 +223,24 @@ func trusts(h Host, dir string) bool {
 	case !st.Trusted && len(st.Files) > 0:
 		var names []string
 		for _, f := range st.Files {
-			names = append(names, f.Path)
+			if !h.ownFile(st.Root, f) {
+				names = append(names, f.Path)
+			}
+		}
+		if len(names) == 0 {
+			break
 		}
 		notef(h, "untrusted project, ignoring %s; run \"reins trust\" to review it", nameFiles(names))
 	}
 	return st.Trusted
+}
+
+// ownFile reports whether a file of a project is one of another agent that belongs to the user, because the project is
+// the home directory. It is used as such, whether or not the project is trusted.
+func (h Host) ownFile(root string, f trust.File) bool {
+	top, _, _ := strings.Cut(f.Path, "/")
+	home := h.Getenv("HOME")
+	return home != "" && sameDir(home, root) && slices.Contains([]string{".claude", ".codex", ".gemini", ".agents"}, top)
 }
 
 // trusted reports whether the user trusts a directory.

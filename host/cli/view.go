@@ -97,6 +97,7 @@ type result struct {
 	Questions  []event.Question   `json:"questions,omitempty"` // the same, as a list
 	Limit      event.Limit        `json:"limit,omitempty"`
 	Refused    []string           `json:"refused,omitempty"` // calls that nobody could approve
+	Warnings   []string           `json:"warnings,omitempty"`
 	Error      *errorJSON         `json:"error"`
 	Usage      llm.Usage          `json:"usage"`
 	Cost       *float64           `json:"cost"` // in US dollars; null if a price is unknown

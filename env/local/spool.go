@@ -1,0 +1,124 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/reins-agent/reins/internal/filelock"
+)
+
+// spoolPrefix starts the names of private directories. watchdog.sh relies on it.
+const spoolPrefix = "reins-"
+
+// spoolFile creates a file for the output of one process, and the private directory if there is none yet.
+func (e *Env) spoolFile() (*os.File, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.makeSpool(); err != nil {
+		return nil, err
+	}
+	// The directory is open, because a command that can write its parent could replace it.
+	return e.spool.OpenFile("output-"+newID(), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+}
+
+// makeSpool creates the private directory if there is none yet. The watchdog, which removes it if this process is
+// killed, is told its name first. The name goes through the socket: other users could read it in arguments and create
+// it themselves. The caller holds e.mu.
+func (e *Env) makeSpool() error {
+	if e.spoolDir != "" {
+		return nil
+	}
+	if e.spoolName == "" {
+		e.spoolName = spoolPrefix + newID()
+	}
+	if e.guard != nil {
+		e.guard.spools(e.spoolName)
+	}
+	dir := filepath.Join(e.spoolRoot, e.spoolName)
+	for {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		swept, err := e.openSpool(dir)
+		if err != nil {
+			return err
+		}
+		if !swept {
+			break
+		}
+	}
+	e.busy.Go(func() { sweepOnce(e.spoolRoot) })
+	return nil
+}
+
+// openSpool opens and locks the private directory. swept reports that another process removed it before it was
+// locked.
+func (e *Env) openSpool(dir string) (swept bool, err error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	lock, err := root.Open(".")
+	if err != nil {
+		return false, errors.Join(err, root.Close())
+	}
+	// Where directories cannot be locked, nobody sweeps.
+	_ = filelock.Wait(context.Background(), lock)
+	if _, gone := os.Lstat(dir); errors.Is(gone, os.ErrNotExist) {
+		return true, errors.Join(lock.Close(), root.Close())
+	}
+	if err := sameDir(root, dir); err != nil {
+		return false, errors.Join(err, lock.Close(), root.Close())
+	}
+	e.spoolDir, e.spool, e.spoolLock = dir, root, lock
+	return false, nil
+}
+
+// removeSpool removes the private directory. The caller holds e.mu.
+func (e *Env) removeSpool() error {
+	if e.spoolDir == "" {
+		return nil
+	}
+	return errors.Join(e.spoolLock.Close(), e.spool.Close(), os.RemoveAll(e.spoolDir))
+}
+
+// sameDir reports whether a path is the directory that was opened at it, and not a link.
+func sameDir(root *os.Root, path string) error {
+	opened, err := root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if info, err := os.Lstat(path); err != nil || !os.SameFile(info, opened) {
+		return fmt.Errorf("use %s: it was replaced", path)
+	}
+	return nil
+}
+
+// checkSpool reports early if the private directory cannot be created later.
+func (e *Env) checkSpool() error {
+	info, err := os.Stat(e.spoolRoot)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", e.spoolRoot)
+	}
+	if err != nil {
+		return fmt.Errorf("find a directory for command output: %w", err)
+	}
+	return nil
+}
+
+// sweptRoots are the parents of private directories that this process has swept.
+var sweptRoots sync.Map
+
+// sweepOnce removes the private directories below root that dead processes left. Each process does it once.
+func sweepOnce(root string) {
+	if _, done := sweptRoots.LoadOrStore(root, true); !done {
+		sweepSpools(root)
+	}
+}

@@ -1,0 +1,4 @@
+package local
+
+// sweepSpools does nothing: directories cannot be locked.
+func sweepSpools(string) {}

@@ -1,0 +1,128 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// bounded sends the requests of an authorization. A server names the URLs of its metadata and of its authorization
+// server, so it could make this machine send requests to services that it cannot reach itself. They may be at the host
+// of the server, not less protected than it; otherwise, they must be https URLs at public addresses.
+type bounded struct {
+	base   http.RoundTripper // for the host of the server
+	public http.RoundTripper // for others
+	server *url.URL
+
+	refused atomic.Pointer[error] // the first refusal; the SDK continues without some metadata
+}
+
+// within returns a client for the authorization of a server, and its transport.
+func within(c *http.Client, server string) (*http.Client, *bounded, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil, nil, reason(err)
+	}
+	own := *c
+	b := &bounded{base: c.Transport, server: u}
+	if b.base == nil {
+		b.base = http.DefaultTransport
+	}
+	b.public = b.base
+	if t, ok := b.base.(*http.Transport); ok {
+		t = t.Clone()
+		proxy := t.Proxy
+		t.DialContext = (&net.Dialer{ControlContext: publicOnly}).DialContext
+		// A proxy may be anywhere, and decides itself where it connects to.
+		if proxy != nil {
+			t.Proxy = nil
+			b.public = &proxied{direct: t, base: b.base, proxy: proxy}
+		} else {
+			b.public = t
+		}
+	}
+	own.Transport = b
+	return &own, b, nil
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (b *bounded) RoundTrip(q *http.Request) (*http.Response, error) {
+	err := b.check(q.URL)
+	if err == nil && sameHost(q.URL, b.server) {
+		return b.base.RoundTrip(q)
+	}
+	var p *http.Response
+	if err == nil {
+		p, err = b.public.RoundTrip(q)
+	}
+	if errors.As(err, new(errOrigin)) {
+		b.refused.CompareAndSwap(nil, &err)
+	}
+	return p, err
+}
+
+// errOrigin is the error for a URL that a server must not refer to.
+type errOrigin struct{ error }
+
+// check returns an error if the URL must not be used, whatever the addresses of its host.
+func (b *bounded) check(u *url.URL) error {
+	https := u.Scheme == "https"
+	if sameHost(u, b.server) {
+		if https || u.Scheme == "http" && b.server.Scheme == "http" {
+			return nil
+		}
+	} else if a, err := netip.ParseAddr(u.Hostname()); https && (err != nil || isPublic(a)) {
+		return nil
+	}
+	return errOrigin{fmt.Errorf("the server refers to %s for its authorization; other hosts than its own must have https URLs and public addresses", originOf(u))}
+}
+
+func sameHost(a, b *url.URL) bool { return strings.EqualFold(a.Hostname(), b.Hostname()) }
+
+// publicOnly checks the address of a connection after the name was resolved, so that a later DNS answer cannot change
+// it.
+func publicOnly(_ context.Context, _, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil || !isPublic(a.Addr()) {
+		return errOrigin{fmt.Errorf("the server refers to %s for its authorization, which is not a public address", address)}
+	}
+	return nil
+}
+
+// nonPublic are blocks of addresses that are not public, besides those that package netip knows.
+var nonPublic = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
+}
+
+func isPublic(a netip.Addr) bool {
+	a = a.WithZone("").Unmap()
+	for _, block := range nonPublic {
+		if block.Contains(a) {
+			return false
+		}
+	}
+	return a.IsGlobalUnicast() && !a.IsPrivate()
+}
+
+// proxied uses the proxy for the URLs that have one.
+type proxied struct {
+	direct, base http.RoundTripper
+	proxy        func(*http.Request) (*url.URL, error)
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (p *proxied) RoundTrip(q *http.Request) (*http.Response, error) {
+	if u, err := p.proxy(q); u != nil || err != nil {
+		return p.base.RoundTrip(q)
+	}
+	return p.direct.RoundTrip(q)
+}
