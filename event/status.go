@@ -128,5 +128,6 @@ const (
 	WarningTruncated     WarningCode = "context_truncated" // the server dropped part of the conversation
 	WarningPriceStep     WarningCode = "price_step"        // the conversation is so long that tokens cost more
 	WarningNoCheckpoint  WarningCode = "no_checkpoint"
-	WarningStopHooks     WarningCode = "stop_hooks" // they wanted to keep the agent working too often
+	WarningStopHooks     WarningCode = "stop_hooks"  // they wanted to keep the agent working too often
+	WarningNoApprover    WarningCode = "no_approver" // calls that need an approval are refused
 )
