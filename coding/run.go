@@ -3,6 +3,7 @@ package coding
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
@@ -37,4 +38,27 @@ func OpenOrResume(ctx context.Context, id string, c Config) (*agent.Session, err
 		return Open(ctx, c)
 	}
 	return s, err
+}
+
+// Stream is [Run] as a sequence: it opens a session, yields the records of its work on a task, and closes it. An error is
+// yielded last. Breaking out of the loop interrupts the work.
+func Stream(ctx context.Context, c Config, task string) iter.Seq2[event.Record, error] {
+	return func(yield func(event.Record, error) bool) {
+		s, err := Open(ctx, c)
+		if err != nil {
+			yield(event.Record{}, err)
+			return
+		}
+		more := true
+		defer func() {
+			if err := s.Close(); err != nil && more {
+				yield(event.Record{}, err)
+			}
+		}()
+		for r, err := range s.Stream(ctx, llm.NewText(task)) {
+			if more = yield(r, err) && err == nil; !more {
+				return
+			}
+		}
+	}
 }
