@@ -104,7 +104,7 @@ func (s *Session) reason(e *event.Error) error {
 
 // SubmitObject is Submit with a structured result. When the work is done, the model is called once more,
 // without tools, for its result as JSON that matches the schema of T. Tags "json" and "jsonschema" describe
-// its fields. The schema does not affect earlier answers.
+// its fields. The schema does not affect earlier answers. T may be any type that JSON has, such as []string.
 //
 // The value is valid only if the error is nil. If the work ends with a status other than StatusDone, or the
 // model does not return a valid object, the error is an *llm.Error of kind llm.ErrNoObject, with the answer
