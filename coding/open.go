@@ -229,7 +229,7 @@ func (c *Config) checkPlaces() error {
 		}
 	}
 	if s.Tools != nil && (len(c.Tools) > 0 || c.Extend != nil || len(c.MCP.Servers) > 0) {
-		return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.Tools replaces all tools, so that those of Config.Tools, Config.Extend and Config.MCP would not be used: set only one of them")
+		return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.Tools replaces all tools, also those of Config.Tools, Config.Extend and Config.MCP: set one or the other")
 	}
 	return nil
 }
