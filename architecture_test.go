@@ -50,7 +50,7 @@ var layers = [][]string{
 	{"host/show"},
 	{"host/coder"},
 	{"host/cli"},
-	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite", "internal/mcpsuite", "internal/mutants"},
+	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite", "internal/mcpsuite", "internal/mutants", "examples", "examples/approval", "examples/budget", "examples/chat", "examples/ci", "examples/environment", "examples/mcp", "examples/minimal", "examples/provider", "examples/stream", "examples/tool", "examples/typed"},
 }
 
 // allowed names the modules that the core packages may link, beside the standard library.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -16,6 +17,18 @@ import (
 // with StatusAwaitingApproval.
 func ApproveLater(context.Context, tool.Request) (tool.Approval, error) {
 	return tool.Approval{}, tool.ErrPending
+}
+
+// warnUnattended records, once, that calls may need an approval and that nobody can give it.
+func (s *Session) warnUnattended() {
+	if s.warned || s.depth > 0 || s.config.Approve != nil || !policy.Asks(s.config.Policy, s.config.Mode) {
+		return
+	}
+	s.warned = true
+	s.record(event.Warning{
+		Code:    event.WarningNoApprover,
+		Message: "Nobody can approve tool calls, so every call that needs an approval is refused: set Approve, or use a policy or a mode that does not ask.",
+	})
 }
 
 // approval is the answer of the host, or the error that prevented one.
@@ -159,14 +172,16 @@ type Pending struct {
 	event.ApprovalRequested
 }
 
-// Pending lists the tool calls that wait for an approval, including those of subagents.
+// Pending lists the tool calls that wait for an approval, including those of subagents. The list is never nil, so that
+// its JSON is always an array.
 func (s *Session) Pending() []Pending {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return s.pending()
 }
 
-func (s *Session) pending() (pending []Pending) {
+func (s *Session) pending() []Pending {
+	pending := []Pending{}
 	for _, path := range s.tree.fold.Agents() {
 		if path != s.path && !strings.HasPrefix(path, s.prefix()) {
 			continue

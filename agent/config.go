@@ -128,7 +128,7 @@ type Limits struct {
 
 	TreeTurns    int // model calls
 	TreeTokens   int64
-	TreeCost     float64       // US dollars; with it, models without a known price cannot be called
+	TreeCost     float64       // US dollars; with it, a model without a known price is an error
 	TreeDuration time.Duration // time spent working
 }
 
@@ -146,6 +146,20 @@ func (c *Config) complete() error {
 	c.Limits.ToolRounds, c.LoopWindow = cmp.Or(c.Limits.ToolRounds, 200), cmp.Or(c.LoopWindow, 10)
 	c.Subagents = c.Subagents.withDefaults()
 	c.named = true
+	return c.checkPrices()
+}
+
+// checkPrices returns an error if the price of a model is unknown that a cost limit needs. Those of subagents are checked
+// before they are called.
+func (c *Config) checkPrices() error {
+	if c.Limits.TreeCost <= 0 {
+		return nil
+	}
+	for _, m := range append([]Model{{c.Provider, c.Model}}, c.Fallback...) {
+		if c.model(cmp.Or(m.Provider, c.Provider), m.Name, 0).Unpriced {
+			return llm.Errorf(llm.ErrConfiguration, "", "cannot enforce the cost limit: the price of %s is unknown; add the model to the catalogue or remove Limits.TreeCost", m.Name)
+		}
+	}
 	return nil
 }
 

@@ -397,10 +397,27 @@ func mustCatalogue(t *testing.T, models ...llm.Model) *llm.Catalogue {
 }
 
 func TestTree_CostLimitRefusesAModelWithoutAPrice(t *testing.T) {
-	s := open(t, llmtest.Play(llmtest.Say("never")), func(c *Config) { c.Limits.TreeCost = 1 })
-	out, err := s.Submit(t.Context(), text("go"))
-	if out.Status != StatusFailed || llm.KindOf(err) != llm.ErrConfiguration || s.State() != Idle {
-		t.Errorf("got %+v, %v, want StatusFailed, error ErrConfiguration, state Idle", out, err)
+	dollar := 1.0
+	priced := mustCatalogue(t, llm.Model{ID: "m", Provider: "x", Price: &llm.Price{Input: &dollar, Output: &dollar}})
+	var config Config
+	s := open(t, llmtest.Play(llmtest.Say("Done.")), func(c *Config) {
+		c.Limits.TreeCost, c.Provider, c.Catalogue = 1, "x", priced
+		config = *c
+	})
+	if err := s.SetModel("x", "other"); llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), "the price of other is unknown") {
+		t.Errorf("SetModel: %v", err)
+	}
+	submit(t, s, "go") // with the model that has a price
+
+	for name, change := range map[string]func(*Config){
+		"model":    func(c *Config) { c.Model = "other" },
+		"fallback": func(c *Config) { c.Fallback = []Model{{Name: "other"}} },
+	} {
+		c := config
+		change(&c)
+		if _, err := New(c); llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), "the price of other is unknown") {
+			t.Errorf("%s: New: %v", name, err)
+		}
 	}
 }
 

@@ -84,3 +84,15 @@ func TestObject_FollowUpsComeFirst(t *testing.T) {
 		t.Errorf("%d, %+v, %v", v, out, err)
 	}
 }
+
+// Some models return a list without the object around it that providers require.
+func TestObject_ListNeedsNoRepair(t *testing.T) {
+	for name, answer := range map[string]string{"in the object": `{"value":["a","b"]}`, "bare": `["a","b"]`, "fenced": "```json\n[\"a\",\"b\"]\n```"} {
+		script := llmtest.Play(llmtest.Say("Found them."), llmtest.Say(answer))
+		s := open(t, script, nil)
+		v, out, err := SubmitObject[[]string](t.Context(), s, text("list them"))
+		if err != nil || len(v) != 2 || v[1] != "b" || out.Turns != 2 {
+			t.Errorf("%s: got %q, %+v, %v", name, v, out, err)
+		}
+	}
+}

@@ -41,7 +41,14 @@ type Outcome struct {
 	Usage    llm.Usage
 	Cost     llm.Cost
 	Duration time.Duration
+	// Refused lists the tool calls that were refused, also those of subagents. The model is told, but may still report
+	// success: check Refused if the work must have changed something.
+	Refused []Refusal
 }
+
+// Refusal is a tool call that was not run because the policy, a hook or the approver refused it, or because it needed an
+// approval and there was nobody to ask.
+type Refusal = step.Refusal
 
 // Total is what a session and all its subagents have used.
 type Total = step.Total
@@ -69,11 +76,11 @@ var (
 // outcome returns how the work ended.
 func (s *Session) outcome(end step.Stop) (Outcome, error) {
 	s.tree.mu.Lock()
-	used, text := s.state.SinceInput(), s.state.Text()
+	used, text, refused := s.state.SinceInput(), s.state.Text(), s.state.Refused()
 	s.tree.mu.Unlock()
 	out := Outcome{
 		Status: end.Status, Limit: end.Limit, Question: end.Question, Text: text, Object: end.Object, Rounds: end.Rounds,
-		Turns: used.Turns, Usage: used.Usage, Cost: used.Cost,
+		Turns: used.Turns, Usage: used.Usage, Cost: used.Cost, Refused: refused,
 	}
 	switch end.Status {
 	case StatusInterrupted:
@@ -97,7 +104,7 @@ func (s *Session) reason(e *event.Error) error {
 
 // SubmitObject is Submit with a structured result. When the work is done, the model is called once more,
 // without tools, for its result as JSON that matches the schema of T. Tags "json" and "jsonschema" describe
-// its fields. The schema does not affect earlier answers.
+// its fields. The schema does not affect earlier answers. T may be any type that JSON has, such as []string.
 //
 // The value is valid only if the error is nil. If the work ends with a status other than StatusDone, or the
 // model does not return a valid object, the error is an *llm.Error of kind llm.ErrNoObject, with the answer

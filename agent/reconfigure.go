@@ -228,7 +228,13 @@ func (c *Config) changeTools(ch Change) error {
 	if ch.Tools != nil {
 		c.Tools, c.added, c.removed = ch.Tools, nil, nil
 	}
-	c.added = append(slices.Clip(c.added), ch.Add...)
+	if err := tool.CheckNames(ch.Add...); err != nil {
+		return err
+	}
+	c.added = slices.DeleteFunc(slices.Clone(c.added), func(t tool.Tool) bool {
+		return slices.ContainsFunc(ch.Add, func(a tool.Tool) bool { return a.Spec().Name == t.Spec().Name })
+	})
+	c.added = append(c.added, ch.Add...)
 	c.removed = append(slices.Clip(c.removed), ch.Remove...)
 	for _, t := range ch.Add {
 		c.removed = slices.DeleteFunc(slices.Clone(c.removed), func(n string) bool { return n == t.Spec().Name })

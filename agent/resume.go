@@ -164,7 +164,7 @@ func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
 		}
 	}
 	s.tree.mu.Lock()
-	out.Text = s.state.Text()
+	out.Text, out.Refused = s.state.Text(), s.state.Refused()
 	s.tree.mu.Unlock()
 	out.Duration = time.Since(before)
 	if len(s.Pending()) > 0 && err == nil {

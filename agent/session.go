@@ -54,6 +54,7 @@ type Session struct {
 	described time.Time // when meta was last saved
 	resumed   bool
 	started   bool // the hooks of SessionStart have run
+	warned    bool // that nobody can approve calls
 	shrinking bool // those of PreCompact have, and the conversation is not compacted yet
 }
 
@@ -92,6 +93,7 @@ func New(c Config) (*Session, error) {
 		return nil, errors.Join(err, log.Close())
 	}
 	s.meta = c.Meta
+	s.warnUnattended()
 	return s, nil
 }
 
@@ -243,6 +245,7 @@ func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err 
 			s.release(out, err)
 		}
 	}()
+	s.warnUnattended() // of a resumed session: opening it must not change it
 	s.takeUp(ctx)
 	begun := time.Now()
 	for more := start(); more; {

@@ -86,7 +86,7 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 	if p.Toolset != Native {
 		own = tier.tiered(own)
 	}
-	if err := r.Register(own...); err != nil {
+	if err := registerEach(r, own); err != nil {
 		return nil, err
 	}
 	r.Alias(p.Aliases...)

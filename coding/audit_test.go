@@ -168,7 +168,7 @@ func TestOpen_RefusesToolsWhileTheAuditLogCannotBeWritten(t *testing.T) {
 
 func TestOpen_FailsIfTheAuditLogCannotBeOpened(t *testing.T) {
 	g := newOpenRig(t)
-	c := Config{Dir: g.dir, State: g.state, Audit: Audit{Path: filepath.Join(g.dir, "file", "audit.jsonl")}, Session: agent.Config{Client: g.model, Model: "m", Provider: "p"}}
+	c := Config{Dir: g.dir, State: g.state, Model: "m", Provider: "p", Audit: Audit{Path: filepath.Join(g.dir, "file", "audit.jsonl")}, Session: agent.Config{Client: g.model}}
 	if err := os.WriteFile(filepath.Join(g.dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func leanProfileTools(c ToolConfig) []tool.Tool {
 // leaves it. The model finds tools of the host and of MCP servers with tool_search.
 func (b *builder) leanRegistry(p *Profile) (*tool.Registry, error) {
 	r := &tool.Registry{}
-	if err := r.Register(p.Tools...); err != nil {
+	if err := registerEach(r, p.Tools); err != nil {
 		return nil, err
 	}
 	r.Alias(p.Aliases...)

@@ -31,6 +31,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/secret"
@@ -69,8 +70,12 @@ type Config struct {
 	ToolConfig ToolConfig
 	// Tools are added to those of the profile and replace tools with the same name.
 	Tools []tool.Tool
-	// Extend, if set, returns additional tools for the environment of the session, such as those of MCP servers. Use
-	// Session.Reconfigure to change them later.
+	// MCP configures MCP servers. Open waits up to five seconds for them; the tools of slower servers, and changes, reach
+	// the session later. Closing the session disconnects from them. Env and Roots default to the environment of the
+	// session and its directory.
+	MCP mcp.Config
+	// Extend, if set, returns additional tools for the environment of the session. Use Session.Reconfigure to change them
+	// later.
 	Extend func(ctx context.Context, e env.Environment) (Extension, error)
 	// HostedSearch adds the web search of the model's provider, if it has one. The provider runs it without asking. It
 	// is not added if a policy rule forbids searches or asks about them.
@@ -108,8 +113,9 @@ type Config struct {
 	Warn func(error)
 
 	// Session is the rest of the configuration: approvals, policy, limits, hooks, subagents. Open fills in
-	// empty fields and keeps the others, so Client, Env, Tools, System, Store, Checkpoints and Compaction
-	// can each be replaced. Provider, Model and Effort are used if they are empty above.
+	// empty fields and keeps the others, so Client, Env, System, Store, Checkpoints and Compaction can each be
+	// replaced. Session.Tools replaces all tools, so that it cannot be combined with Tools, Extend and MCP.
+	// Session.Provider, Session.Model and Session.Effort must be empty: they are fields of this struct.
 	Session agent.Config
 }
 
@@ -140,6 +146,7 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 		return nil, err
 	}
 	b.active.follow(s)
+	b.servers.follow(s)
 	b.nested.session.Store(s)
 	if err := cmp.Or(b.trees.follow(ctx, s, b.meta), c.Schedule.load(ctx, s)); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -159,6 +166,7 @@ type builder struct {
 	secrets *secret.Redactor
 	active  *activeSkills
 	trees   *worktrees    // nil if the session cannot have worktrees
+	servers *servers      // nil if there are no MCP servers
 	search  tool.Tool     // codebase_search, whose index all profiles share
 	notes   *memory.Store // nil if there is no memory
 	nested  nestedDocs
@@ -166,8 +174,10 @@ type builder struct {
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	c, s := &b.config, &b.session
-	s.Provider, s.Model = cmp.Or(c.Provider, s.Provider), cmp.Or(c.Model, s.Model)
-	s.Effort = cmp.Or(c.Effort, s.Effort)
+	if err := c.checkPlaces(); err != nil {
+		return nil, err
+	}
+	s.Provider, s.Model, s.Effort = c.Provider, c.Model, c.Effort
 	tier, err := ParseTier(string(c.Tier))
 	if err != nil {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
@@ -183,7 +193,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
 	for _, step := range []func(context.Context) error{
-		b.findStore, b.createEnv, b.extend,
+		b.findStore, b.createEnv, b.extend, b.connectServers,
 		b.addUserTools, b.addWorktrees, b.addSchedule, b.languageServers,
 		b.conceal, b.remember, b.connect, b.useSkills, b.govern, b.prepare, b.keep, b.audit,
 	} {
@@ -228,6 +238,23 @@ func (b *builder) govern(context.Context) error {
 			without = append(without, "web_search")
 		}
 		return b.withSkills(p), without
+	}
+	return nil
+}
+
+// checkPlaces returns an error if a field of Session is set that has its place in Config.
+func (c *Config) checkPlaces() error {
+	s := &c.Session
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"Provider", s.Provider != ""}, {"Model", s.Model != ""}, {"Effort", s.Effort != ""}} {
+		if f.set {
+			return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.%s is set: set Config.%[1]s instead", f.name)
+		}
+	}
+	if s.Tools != nil && (len(c.Tools) > 0 || c.Extend != nil || len(c.MCP.Servers) > 0) {
+		return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.Tools replaces all tools, also those of Config.Tools, Config.Extend and Config.MCP: set one or the other")
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func fix(ctx context.Context, task string) error {
 			watch(r) // every step, as it happens
 		}
 	})
-	_, err = session.Submit(ctx, llm.Text{Text: task})
+	_, err = session.Submit(ctx, llm.NewText(task))
 	return errors.Join(err, session.Close())
 }
 

@@ -392,7 +392,7 @@ func TestOpen_CloseClosesWhatItMadeAndNothingElse(t *testing.T) {
 		env  env.Environment
 		open bool
 	}{{"its own", nil, false}, {"the caller's", given, true}} {
-		b := &builder{config: Config{Dir: g.dir, State: g.state}, session: agent.Config{Client: g.model, Provider: "chat", Model: "m", Env: c.env}}
+		b := &builder{config: Config{Provider: "chat", Model: "m", Dir: g.dir, State: g.state}, session: agent.Config{Client: g.model, Env: c.env}}
 		s, err := b.open(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -411,14 +411,14 @@ func TestOpen_CloseClosesWhatItMadeAndNothingElse(t *testing.T) {
 
 func TestOpen_FailureClosesWhatItMade(t *testing.T) {
 	g := newOpenRig(t)
-	b := &builder{config: Config{Dir: g.dir, State: g.state, Family: "morse"}, session: agent.Config{Client: g.model, Model: "m"}}
+	b := &builder{config: Config{Model: "m", Dir: g.dir, State: g.state, Family: "morse"}, session: agent.Config{Client: g.model}}
 	if _, err := b.open(t.Context()); err == nil || len(b.made) != 2 {
 		t.Fatalf("the error is %v, and %d things were made", err, len(b.made))
 	}
 	for _, m := range b.made {
 		_ = m.Close()
 	}
-	if _, err := Open(t.Context(), Config{Dir: g.dir, State: g.state, Family: "morse", Session: agent.Config{Client: g.model, Model: "m"}}); err == nil {
+	if _, err := Open(t.Context(), Config{Model: "m", Dir: g.dir, State: g.state, Family: "morse", Session: agent.Config{Client: g.model}}); err == nil {
 		t.Error("an unknown family is accepted")
 	}
 }

@@ -297,11 +297,21 @@ func (d described) Unwrap() tool.Tool { return d.Tool }
 // Registry returns a registry with the tools and aliases of the profile.
 func (p *Profile) Registry() (*tool.Registry, error) {
 	r := &tool.Registry{}
-	if err := r.Register(p.Tools...); err != nil {
+	if err := registerEach(r, p.Tools); err != nil {
 		return nil, err
 	}
 	r.Alias(p.Aliases...)
 	return r, nil
+}
+
+// registerEach registers the tools of a profile, of which a later one replaces an earlier one with the same name.
+func registerEach(r *tool.Registry, tools []tool.Tool) error {
+	for _, t := range tools {
+		if err := r.Register(t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // PromptConfig configures a system prompt; see package prompt.

@@ -163,6 +163,9 @@ type skillPolicy struct {
 // PolicyRules implements policy.Ruled.
 func (p skillPolicy) PolicyRules() policy.Rules { return policy.RulesOf(p.Policy) }
 
+// Asks reports whether the session's policy asks; skills only deny.
+func (p skillPolicy) Asks(m policy.Mode) bool { return policy.Asks(p.Policy, m) }
+
 // Decide implements policy.Policy.
 func (p skillPolicy) Decide(ctx context.Context, q policy.Query) policy.Decision {
 	limits, err := p.active.limits(ctx, q.Agent)

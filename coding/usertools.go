@@ -2,15 +2,25 @@ package coding
 
 import (
 	"context"
+	"slices"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/tool"
 )
 
 // addUserTools adds the tools for plan mode and for messages and to-do lists that the user sees. The caller's tools can
 // replace them.
 func (b *builder) addUserTools(context.Context) error {
+	given := b.config.Tools
+	if err := tool.CheckNames(given...); err != nil {
+		return llm.Errorf(llm.ErrConfiguration, "", "%v", err)
+	}
 	own := append(agent.PlanModeTools(), tools.Display(), tools.TodoWrite())
-	b.config.Tools = append(own, b.config.Tools...)
+	own = slices.DeleteFunc(own, func(t tool.Tool) bool {
+		return slices.ContainsFunc(given, func(g tool.Tool) bool { return g.Spec().Name == t.Spec().Name })
+	})
+	b.config.Tools = append(own, given...)
 	return nil
 }

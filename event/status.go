@@ -129,5 +129,6 @@ const (
 	WarningBudget        WarningCode = "budget"            // most of the cost limit is spent
 	WarningPriceStep     WarningCode = "price_step"        // the conversation is so long that tokens cost more
 	WarningNoCheckpoint  WarningCode = "no_checkpoint"
-	WarningStopHooks     WarningCode = "stop_hooks" // they wanted to keep the agent working too often
+	WarningStopHooks     WarningCode = "stop_hooks"  // they wanted to keep the agent working too often
+	WarningNoApprover    WarningCode = "no_approver" // calls that need an approval are refused
 )

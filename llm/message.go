@@ -24,6 +24,9 @@ type Message struct {
 // SystemText returns a system message with one text part.
 func SystemText(s string) Message { return Message{RoleSystem, []Part{Text{Text: s}}} }
 
+// NewText returns a part with a text.
+func NewText(s string) Text { return Text{Text: s} }
+
 // UserText returns a user message with one text part.
 func UserText(s string) Message { return Message{RoleUser, []Part{Text{Text: s}}} }
 

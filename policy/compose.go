@@ -8,7 +8,7 @@ import (
 // All combines policies: the strictest decision wins, and the first of several equally strict ones. Without
 // policies it denies.
 func All(policies ...Policy) Policy {
-	return Func(func(ctx context.Context, q Query) Decision {
+	decide := Func(func(ctx context.Context, q Query) Decision {
 		d := Decision{Rule: "all", Reason: "there is no policy"}
 		for i, p := range policies {
 			if next := p.Decide(ctx, q); i == 0 || next.Verdict < d.Verdict {
@@ -17,37 +17,43 @@ func All(policies ...Policy) Policy {
 		}
 		return d
 	})
+	for _, p := range policies {
+		if Asks(p, "") {
+			return decide
+		}
+	}
+	return unasking{decide}
 }
 
 // Only denies every tool but the named ones.
 func Only(tools ...string) Policy {
-	return Func(func(_ context.Context, q Query) Decision {
+	return unasking{Func(func(_ context.Context, q Query) Decision {
 		if slices.Contains(tools, q.Tool) {
 			return Decision{Verdict: Allow, Code: "listed", Rule: "only", Reason: q.Tool + " is on the list of allowed tools"}
 		}
 		return Decision{Code: "not_listed", Rule: "only", Reason: q.Tool + " is not on the list of allowed tools"}
-	})
+	})}
 }
 
 // Except denies the named tools and allows all others.
 func Except(tools ...string) Policy {
-	return Func(func(_ context.Context, q Query) Decision {
+	return unasking{Func(func(_ context.Context, q Query) Decision {
 		if slices.Contains(tools, q.Tool) {
 			return Decision{Code: "listed", Rule: "except", Reason: q.Tool + " is on the list of denied tools"}
 		}
 		return Decision{Verdict: Allow, Code: "not_listed", Rule: "except", Reason: q.Tool + " is not on the list of denied tools"}
-	})
+	})}
 }
 
 // ReadOnly denies calls that may change something: those that do not declare what they touch, and those that
 // [Standard] would not allow in plan mode. It allows reading anywhere; combine it with others to limit that.
 func ReadOnly() Policy {
-	return Func(func(ctx context.Context, q Query) Decision {
+	return unasking{Func(func(ctx context.Context, q Query) Decision {
 		q.Mode = ModePlan
 		d := Standard{Rules: Rules{Allow: []Rule{{text: "Read", kinds: []Kind{Read}}}}}.Decide(ctx, q)
 		if d.Verdict != Allow {
 			d.Verdict, d.Rule = Deny, "read-only"
 		}
 		return d
-	})
+	})}
 }

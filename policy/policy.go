@@ -195,6 +195,24 @@ type Func func(ctx context.Context, q Query) Decision
 // Decide calls the function.
 func (f Func) Decide(ctx context.Context, q Query) Decision { return f(ctx, q) }
 
+// Asks reports whether a policy may decide in a mode that calls need an approval. A policy with a method Asks(Mode) bool
+// reports that itself; other policies of hosts may.
+func Asks(p Policy, m Mode) bool {
+	switch p := p.(type) {
+	case nil, Standard, Default:
+		return m != ModeDontAsk
+	case interface{ Asks(Mode) bool }:
+		return p.Asks(m)
+	}
+	return true
+}
+
+// unasking is a policy that only allows and denies.
+type unasking struct{ Func }
+
+// Asks returns false.
+func (unasking) Asks(Mode) bool { return false }
+
 // Extensible is a policy of rules.
 type Extensible interface {
 	Policy
@@ -214,6 +232,9 @@ type AllowAll struct{}
 func (AllowAll) Decide(context.Context, Query) Decision {
 	return Decision{Verdict: Allow, Code: "allow_all", Rule: "allow-all", Reason: "everything is allowed"}
 }
+
+// Asks returns false.
+func (AllowAll) Asks(Mode) bool { return false }
 
 // Grant is an approval that holds for more than one call of a tool.
 type Grant struct {

@@ -181,7 +181,10 @@ func TestRegistry_LatestRegistrationWinsAndOrderIsStable(t *testing.T) {
 	named := func(name, version string) Tool {
 		return New(Spec{Name: name, Version: version}, nil, func(context.Context, *Call, echoIn) (Result, error) { return Result{}, nil })
 	}
-	if err := r.Register(named("a", "1"), named("b", "1"), named("c", "1"), named("a", "2")); err != nil {
+	if err := r.Register(named("a", "1"), named("b", "1"), named("c", "1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Register(named("a", "2")); err != nil {
 		t.Fatal(err)
 	}
 	r.Unregister("b")

@@ -34,9 +34,12 @@ type Alias struct {
 	Params map[string]string
 }
 
-// Register adds tools. A tool without a name, or whose input schema does not describe an object, is an
-// error.
+// Register adds tools. It returns an error if a name is not one that all providers accept, if two of the tools have the
+// same name, or if an input schema does not describe an object.
 func (r *Registry) Register(tools ...Tool) error {
+	if err := CheckNames(tools...); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.tools == nil {
@@ -44,9 +47,6 @@ func (r *Registry) Register(tools ...Tool) error {
 	}
 	for _, t := range tools {
 		spec := t.Spec()
-		if spec.Name == "" {
-			return errors.New("tool has no name")
-		}
 		check := checkerFor(spec.Input)
 		if !spec.typed { // compiling is slow and would delay the start of every session
 			if err := check.compile(); err != nil {
@@ -57,6 +57,30 @@ func (r *Registry) Register(tools ...Tool) error {
 			r.order = append(r.order, spec.Name)
 		}
 		r.tools[spec.Name] = entry{t, check}
+	}
+	return nil
+}
+
+// All providers accept names of these characters, up to this length.
+const (
+	nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+	maxName        = 64
+)
+
+// CheckNames returns an error if a tool has a name that a provider would refuse, or the name of another one.
+func CheckNames(tools ...Tool) error {
+	seen := make(map[string]bool, len(tools))
+	for _, t := range tools {
+		name := t.Spec().Name
+		switch {
+		case name == "":
+			return errors.New("a tool has no name")
+		case len(name) > maxName || strings.Trim(name, nameCharacters) != "":
+			return fmt.Errorf("tool %q: providers refuse this name; use 1 to 64 letters, digits, \"_\" and \"-\"", name)
+		case seen[name]:
+			return fmt.Errorf("two tools are named %q: rename one of them", name)
+		}
+		seen[name] = true
 	}
 	return nil
 }

@@ -144,6 +144,7 @@ func (s *State) input(r event.Record, d event.UserInput) {
 	s.stops, s.consulted, s.read.warned = 0, false, false
 	s.object.begin(d)
 	s.used = Used{Cost: llm.Cost{Known: true}}
+	s.tree.forgive(s.path)
 	if d.Answers != "" {
 		s.resume()
 		s.answered(d)

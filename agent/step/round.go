@@ -228,6 +228,9 @@ func (s *State) finished(d event.ToolCallEnd) {
 	if c == nil {
 		return
 	}
+	if r, ok := s.refusal(c, d); ok {
+		s.tree.refused = append(s.tree.refused, r)
+	}
 	if d.Error == nil && d.Plan {
 		s.facts.Plan = c.Arguments
 	}

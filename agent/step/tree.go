@@ -27,6 +27,8 @@ type Tree struct {
 	board  board
 	inbox  map[string][]letter // messages for agents, by name
 
+	refused []Refusal // in the order of their results
+
 	active int       // working agents
 	since  time.Time // when the first of them started
 	last   time.Time // of the last record

@@ -18,10 +18,13 @@ type Form struct {
 	output  llm.OutputFormat
 	schema  *jsonschema.Resolved
 	wrapped bool // the value is the member "value" of an object
+	array   bool // the schema requires an object whose only member, "value", is an array
 }
 
-// answerName is the default name of the output.
-const answerName = "answer"
+const (
+	answerName = "answer" // default name of the output
+	valueName  = "value"  // of the member that holds a value that is not an object
+)
 
 // FormOf returns the form for a Go type. The "json" and "jsonschema" tags describe its fields to the model.
 // Providers require an object at the root of a schema: FormOf wraps any other type in one, and [Form.Decode]
@@ -36,8 +39,8 @@ func FormOf[T any]() (*Form, error) {
 	if wrapped {
 		schema = &jsonschema.Schema{
 			Type:                 "object",
-			Properties:           map[string]*jsonschema.Schema{"value": schema},
-			Required:             []string{"value"},
+			Properties:           map[string]*jsonschema.Schema{valueName: schema},
+			Required:             []string{valueName},
 			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 		}
 	}
@@ -76,6 +79,23 @@ func ParseForm(output llm.OutputFormat) (*Form, error) {
 	return newForm(output, schema, false)
 }
 
+// bare returns the schema of the value in an object that [FormOf] put it in, or nil for other schemas.
+func bare(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.Type != "object" || len(s.Properties) != 1 || len(s.Required) != 1 || s.Required[0] != valueName {
+		return nil
+	}
+	return s.Properties[valueName]
+}
+
+// wrap puts an array into the object that the schema requires, if a model returned it without: some models ignore the
+// object around it.
+func (f *Form) wrap(text string) string {
+	if f.array && strings.HasPrefix(text, "[") {
+		return `{"` + valueName + `":` + text + "}"
+	}
+	return text
+}
+
 func newForm(output llm.OutputFormat, schema *jsonschema.Schema, wrapped bool) (*Form, error) {
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
@@ -88,7 +108,8 @@ func newForm(output llm.OutputFormat, schema *jsonschema.Schema, wrapped bool) (
 		strict := isStrict(schema)
 		output.Strict = &strict
 	}
-	return &Form{output, resolved, wrapped}, nil
+	value := bare(schema)
+	return &Form{output, resolved, wrapped, value != nil && value.Type == "array"}, nil
 }
 
 // isStrict reports whether providers can enforce the schema during generation: every object must list its
@@ -128,8 +149,9 @@ func (f *Form) Repair(wrong error) string {
 }
 
 // Extract returns the JSON in an answer: its text without a fenced code block around it, or else the arguments
-// of a call of the output tool. It returns "" if there is neither.
-func (f *Form) Extract(msg llm.Message) string { return unfence(f.answer(msg)) }
+// of a call of the output tool. It returns "" if there is neither. An array is put into the object that the schema of
+// [FormOf] requires.
+func (f *Form) Extract(msg llm.Message) string { return f.wrap(unfence(f.answer(msg))) }
 
 // answer returns the text of a message that should contain the value.
 func (f *Form) answer(msg llm.Message) string {

@@ -1,0 +1,27 @@
+// Command mcp gives the agent the tools of an MCP server and lets it call them without asking.
+//
+//	mcp TASK SERVER ARG...
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/policy"
+)
+
+func main() {
+	out, err := coding.Run(context.Background(), coding.Config{
+		MCP:     mcp.Config{Servers: map[string]mcp.Server{"example": {Command: os.Args[2], Args: os.Args[3:]}}},
+		Session: agent.Config{Policy: policy.Standard{Rules: policy.MustRules("mcp__example")}},
+	}, os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(out.Text)
+}
