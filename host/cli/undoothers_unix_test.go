@@ -231,7 +231,9 @@ func (s *sharedTree) person(not string) {
 	s.note("the person writes %s to %s", text, name)
 }
 
-func (s *sharedTree) note(format string, args ...any) { s.events = append(s.events, fmt.Sprintf(format, args...)) }
+func (s *sharedTree) note(format string, args ...any) {
+	s.events = append(s.events, fmt.Sprintf(format, args...))
+}
 
 func (s *sharedTree) step() {
 	id := []string{"a", "b"}[s.rng.IntN(2)]
