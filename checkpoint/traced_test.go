@@ -136,6 +136,11 @@ func TestRestore_TakesBackOnlyWhatTheCallerWrote(t *testing.T) {
 	// Back again, without what was kept or changed by others since.
 	d.put("theirs=3", "both=3")
 	o = checkpoint.RestoreOptions{Traced: true, Touched: names(res.Changes), Left: []checkpoint.ID{before}, Later: checkpoint.Refuse}
+	d.put("changed=3")
+	if _, err := d.store.Restore(t.Context(), res.Before, o); !errors.As(err, &later) || fmt.Sprint(names(later.Changes)) != "[changed]" {
+		t.Errorf("the way back over a change by others: %v", err)
+	}
+	d.put("changed=1")
 	if _, err := d.store.Restore(t.Context(), res.Before, o); err != nil {
 		t.Fatal(err)
 	}
