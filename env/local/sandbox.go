@@ -51,6 +51,9 @@ func (e *Env) newBox(c sandbox.Config) error {
 	e.repository = repository(realDir(c.Dir))
 	l := e.info.Limits
 	l.Sandbox, l.Writable, l.Temp, l.Network, l.Masked = string(c.Mode), e.box.Writable(), c.Temp, c.Network, c.Masked
+	if !c.Network {
+		l.Hosts = c.Hosts
+	}
 	return nil
 }
 
@@ -155,6 +158,16 @@ func confineVars(vars map[string]string, temp, cache string) {
 	for _, c := range caches {
 		own[c.variable] = filepath.Join(cmp.Or(cache, temp), c.name)
 	}
+	setVars(vars, own)
+}
+
+// proxyVars sets the variables that make programs use the proxy of the sandbox.
+func proxyVars(vars map[string]string) {
+	own := map[string]string{"NODE_USE_ENV_PROXY": "1"}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		own[name], own[strings.ToLower(name)] = "http://"+sandbox.ProxyAddr, "http://"+sandbox.ProxyAddr
+	}
+	own["NO_PROXY"], own["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
 	setVars(vars, own)
 }
 

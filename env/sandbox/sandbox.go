@@ -31,6 +31,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/hostproxy"
 )
 
 // Mode is what commands can write.
@@ -76,7 +78,23 @@ type Config struct {
 	// takes that too.
 	Network   bool
 	NoSockets bool
+	// Hosts, without Network, are hosts that commands can reach through an HTTP proxy at [ProxyAddr]: names such as
+	// github.com, *.npmjs.org and example.com:8443, and addresses. The proxy runs in this process and is reachable only
+	// from the commands. It needs Linux with namespaces; without them, commands have no network.
+	Hosts []string
 }
+
+// ProxyAddr is where commands reach the proxy for [Config.Hosts].
+const ProxyAddr = "127.0.0.1:31280"
+
+// CheckHost returns an error unless a text can be one of Hosts.
+func CheckHost(host string) error {
+	_, err := hostproxy.Parse([]string{host})
+	return err
+}
+
+// proxied reports whether commands use a proxy.
+func (c Config) proxied() bool { return len(c.Hosts) > 0 && !c.Network && !c.NoSockets }
 
 // Overlay is a directory that shows the content of another one. Changes do not affect the other one. Where the
 // system does not support that, it is an ordinary directory.
