@@ -126,27 +126,29 @@ type state struct {
 	lastStray  int      // descriptors up to this one are closed in children
 	terminal   bool     // the host has a terminal
 
-	mu         sync.Mutex
-	closed     bool
-	readConfig sandbox.Config // of readBox
-	readBox    *sandbox.Box   // of commands that only read; nil until there was one
-	seq        int
-	procs      map[*Process]struct{} // running, or with running descendants
-	captures   map[*capture]struct{} // not released
-	null       *os.File              // standard input of commands without input
-	guard      *guard
-	cacheLock  *os.File
-	cache      string                  // for the caches of confined commands; "" is the temporary directory
-	hasTemp    bool                    // the directory for temporary files exists
-	told       string                  // what the guard knows about the sandbox
-	revealed   map[string]*sandbox.Box // by what commands can read in addition
-	held       []*os.File              // files that the guard keeps open
-	spoolDir   string                  // the private directory; "" until it is needed
-	spool      *os.Root                // the same, open
-	streams    map[*stream]struct{}    // still open
-	leftover   leftovers
-	busy       sync.WaitGroup // watching and killing processes
-	readers    sync.WaitGroup // of streams
+	making     sync.Mutex     // held while a sandbox is made on demand; taken before mu
+	readConfig sandbox.Config // of readBox; making is held
+
+	mu        sync.Mutex
+	closed    bool
+	readBox   *sandbox.Box // of commands that only read; nil until there was one
+	seq       int
+	procs     map[*Process]struct{} // running, or with running descendants
+	captures  map[*capture]struct{} // not released
+	null      *os.File              // standard input of commands without input
+	guard     *guard
+	cacheLock *os.File
+	cache     string                  // for the caches of confined commands; "" is the temporary directory
+	hasTemp   bool                    // the directory for temporary files exists
+	told      string                  // what the guard knows about the sandbox
+	revealed  map[string]*sandbox.Box // by what commands can read in addition
+	held      []*os.File              // files that the guard keeps open
+	spoolDir  string                  // the private directory; "" until it is needed
+	spool     *os.Root                // the same, open
+	streams   map[*stream]struct{}    // still open
+	leftover  leftovers
+	busy      sync.WaitGroup // watching and killing processes
+	readers   sync.WaitGroup // of streams
 }
 
 var _ env.Environment = (*Env)(nil)

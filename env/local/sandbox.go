@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -65,20 +66,40 @@ const (
 
 // reader returns the sandbox of commands that only read, with its configuration. The first such command makes it.
 func (e *Env) reader() (*sandbox.Box, sandbox.Config, error) {
+	e.making.Lock()
+	defer e.making.Unlock()
+	if box, err := e.openBox(&e.readBox); box != nil || err != nil {
+		return box, e.readConfig, err
+	}
+	e.readConfig = e.reading()
+	box, err := e.makeBox(e.readConfig, func(box *sandbox.Box) { e.readBox = box })
+	return box, e.readConfig, err
+}
+
+// openBox returns a sandbox that may have been made, or nil.
+func (e *Env) openBox(box **sandbox.Box) (*sandbox.Box, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.readBox == nil {
-		if e.closed {
-			return nil, sandbox.Config{}, env.ErrClosed
-		}
-		c := e.reading()
-		box, err := sandbox.New(c)
-		if err != nil {
-			return nil, c, err
-		}
-		e.readBox, e.readConfig = box, c
+	if e.closed {
+		return nil, env.ErrClosed
 	}
-	return e.readBox, e.readConfig, nil
+	return *box, nil
+}
+
+// makeBox makes a sandbox, and keeps it unless the environment was closed meanwhile. e.mu is not held while the sandbox
+// asks which files are hidden, because the answer comes from this environment.
+func (e *Env) makeBox(c sandbox.Config, keep func(*sandbox.Box)) (*sandbox.Box, error) {
+	box, err := sandbox.New(c)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errors.Join(env.ErrClosed, box.Close())
+	}
+	keep(box)
+	return box, nil
 }
 
 // reading returns the configuration for commands that only read. Caches are in memory, over those of the user.
@@ -208,23 +229,18 @@ func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
 // special returns a sandbox in which commands can read more than in the others.
 func (e *Env) special(c sandbox.Config) (*sandbox.Box, error) {
 	key := fmt.Sprintf("%s %q %q", c.Mode, c.Masked, c.Readable)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if box := e.revealed[key]; box != nil {
-		return box, nil
+	e.making.Lock()
+	defer e.making.Unlock()
+	known := e.revealed[key]
+	if box, err := e.openBox(&known); box != nil || err != nil {
+		return box, err
 	}
-	if e.closed {
-		return nil, env.ErrClosed
-	}
-	box, err := sandbox.New(c)
-	if err != nil {
-		return nil, err
-	}
-	if e.revealed == nil {
-		e.revealed = make(map[string]*sandbox.Box)
-	}
-	e.revealed[key] = box
-	return box, nil
+	return e.makeBox(c, func(box *sandbox.Box) {
+		if e.revealed == nil {
+			e.revealed = make(map[string]*sandbox.Box)
+		}
+		e.revealed[key] = box
+	})
 }
 
 // boxes returns all sandboxes. The caller holds e.mu, or has closed the environment.
