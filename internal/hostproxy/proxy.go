@@ -78,13 +78,17 @@ func New(hosts []string) (*Proxy, error) {
 
 var silent = log.New(io.Discard, "", 0)
 
-// Serve accepts connections until the listener is closed.
+// Serve accepts connections until the listener is closed. It then ends all of them.
 func (p *Proxy) Serve(l net.Listener) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	s := &http.Server{
-		Handler: p, ReadHeaderTimeout: p.limits.header, IdleTimeout: p.limits.idle, MaxHeaderBytes: maxHeader, ErrorLog: silent,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler:     p, ReadHeaderTimeout: p.limits.header, IdleTimeout: p.limits.idle, MaxHeaderBytes: maxHeader, ErrorLog: silent,
 	}
 	s.Serve(netutil.LimitListener(l, maxConnections))
 	s.Close()
+	p.plain.Transport.(*http.Transport).CloseIdleConnections()
 }
 
 // Refused returns the hosts that clients wanted to reach and that are not listed, since the last call: each as the
@@ -204,6 +208,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer client.Close()
+	defer context.AfterFunc(r.Context(), func() { client.Close(); server.Close() })()
 	client.SetDeadline(time.Time{})
 	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
