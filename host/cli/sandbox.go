@@ -45,7 +45,7 @@ func modeWords() (words []string) {
 // If no mode is configured and the system has no sandbox, it warns and returns none. Commands cannot write protected
 // paths.
 func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config, error) {
-	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network}
+	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network.All(), Hosts: s.Sandbox.Network.Hosts()}
 	c.Writable = append(append(c.Writable, s.Sandbox.WritableRoots...), more...)
 	for _, path := range s.Sandbox.Readable {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
