@@ -74,6 +74,12 @@ type Config struct {
 	// Readable is set. It is called before each command.
 	Masked []string
 	Hidden func() []string
+	// Denied are files and directories that commands can neither read nor write, also in writable directories: real
+	// paths. In Dir, they look empty.
+	Denied []string
+	// Listed restricts reading for package local, which sets Readable: to the workspace, the system, tools in the home
+	// directory, and what Readable has already.
+	Listed bool
 	// Network lets commands use the network. Without it they have only their own loopback interface. NoSockets
 	// takes that too.
 	Network   bool
@@ -175,6 +181,11 @@ type layout struct {
 
 // roots returns the real paths of the writable directories, parents first.
 func (c Config) roots() (roots []string, err error) {
+	for _, path := range c.Denied {
+		if within(path, c.Dir) {
+			return nil, fmt.Errorf("deny %s: the workspace is in it", path)
+		}
+	}
 	if c.Mode != WorkspaceWrite {
 		return nil, nil
 	}
@@ -211,6 +222,11 @@ func (c Config) layout(roots []string) layout {
 			l.protected = append(l.protected, path)
 		}
 	}
+	for _, path := range c.Denied {
+		if l.open(path) {
+			l.protected = append(l.protected, path)
+		}
+	}
 	if c.Temp != "" {
 		l.writable = append(l.writable, c.Temp)
 	}
@@ -234,6 +250,7 @@ func (c Config) layout(roots []string) layout {
 			l.masked = append(l.masked, path)
 		}
 	}
+	l.masked = append(l.masked, c.Denied...)
 	l.read(c.Readable, hidden)
 	return l
 }
