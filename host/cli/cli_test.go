@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +42,9 @@ func TestScripts(t *testing.T) {
 			server := newModelServer()
 			e.Defer(server.Close)
 			e.Setenv("SERVER", server.BaseURL("anthropic"))
+			if u, err := url.Parse(server.BaseURL("anthropic")); err == nil {
+				e.Setenv("ADDR", u.Host)
+			}
 			e.Setenv("CANARY_API_KEY", canary)
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("REINS_HOME", filepath.Join(e.WorkDir, "state"))
