@@ -28,7 +28,7 @@ func (l *layer) file() bool {
 	return !slices.Contains([]Layer{LayerDefault, LayerEnvironment, LayerFlag}, l.source.Layer)
 }
 
-func (l *layer) project() bool { return l.source.Layer == LayerProject || l.source.Layer == LayerLocal }
+func (l *layer) project() bool { return l.source.ofProject() }
 
 func (l *layer) origin(at place) Origin {
 	o := l.source

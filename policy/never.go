@@ -66,7 +66,7 @@ func (j *judge) neverFile(f file) (Decision, bool) {
 func (j *judge) lifts(f file) bool {
 	return slices.ContainsFunc(j.rules.Allow, func(r Rule) bool {
 		w := j.q.Workspace
-		return !strings.ContainsAny(r.pattern, "*?[{") && r.pattern != "" && j.concerns(r, f) && r.matches(w, f.Target) &&
+		return !strings.ContainsAny(r.pattern, "*?[{") && r.pattern != "" && !r.project && j.concerns(r, f) && r.matches(w, f.Target) &&
 			(w.root(f.Target) || !r.matches(w, w.Paths.Dir(f.Target)))
 	})
 }
@@ -142,7 +142,7 @@ func naming(e shell.Effect) string {
 
 // exactly reports whether a rule is for this command of a line, or for this line, and for no other.
 func (r Rule) exactly(e shell.Effect, line string) bool {
-	if !slices.Contains(r.kinds, Exec) || r.words == nil || r.prefix {
+	if !slices.Contains(r.kinds, Exec) || r.words == nil || r.prefix || r.project {
 		return false
 	}
 	return r.text == "Bash("+strings.TrimSpace(line)+")" ||

@@ -137,3 +137,17 @@ func TestNever_OnlyTheRuleThatItNamesLiftsIt(t *testing.T) {
 		}
 	}
 }
+
+// A project that the user trusts can have allow rules, as in the settings of Claude Code.
+func TestNever_RulesOfAProjectDoNotLiftIt(t *testing.T) {
+	for line, text := range map[string]string{"rm -rf /": "Bash(rm -rf /)", "cat ~/.ssh/id_rsa": "Read(~/.ssh/id_rsa)"} {
+		r, err := ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := Query{Tool: "x", Mode: ModeBypass, Workspace: atHome, Accesses: []Access{{Kind: Exec, Target: line, Dir: atHome.Dir}}}
+		if d := (Standard{Rules{Allow: []Rule{r.OfProject()}}}).Decide(t.Context(), q); d.Code != Never {
+			t.Errorf("%s with %s of a project: got %+v, want it denied", line, text, d)
+		}
+	}
+}

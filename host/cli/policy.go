@@ -56,7 +56,8 @@ func (h Host) permissions(s *config.Settings, file string) (p permissions, err e
 		p.mode = mode
 	}
 	p.rules.Allow, p.rules.Ask, p.rules.Deny = append(p.rules.Allow, more.Allow...), append(p.rules.Ask, more.Ask...), append(p.rules.Deny, more.Deny...)
-	for _, path := range h.realPaths(s.Sandbox.Denied) {
+	_, denied := s.SandboxPaths()
+	for _, path := range denied {
 		for _, name := range []string{"Read", "Edit"} {
 			r, err := policy.ParseRule(name + "(/" + escapePattern(path) + ")")
 			if err != nil {

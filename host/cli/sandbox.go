@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
-	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/llm/connect"
 )
 
@@ -84,7 +82,8 @@ func modeWords() (words []string) {
 func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config, error) {
 	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network.All(), Hosts: s.Sandbox.Network.Hosts()}
 	c.Writable = append(append(c.Writable, s.Sandbox.WritableRoots...), more...)
-	c.Readable, c.Denied, c.Listed = h.realPaths(s.Sandbox.Readable), h.realPaths(s.Sandbox.Denied), s.Sandbox.Reading == "listed"
+	c.Readable, c.Denied = s.SandboxPaths()
+	c.Listed = s.Sandbox.Reading == "listed"
 	for _, dir := range c.Writable {
 		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
 			return c, usagef("the writable directory %s does not exist or is not a directory", dir)
@@ -102,17 +101,6 @@ func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config,
 	}
 	c.Mode, c.Protected = cmp.Or(c.Mode, sandbox.WorkspaceWrite), protected
 	return c, nil
-}
-
-// realPaths returns paths of the configuration without links. "~" is the home directory.
-func (h Host) realPaths(list []string) (paths []string) {
-	for _, path := range list {
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(h.Getenv("HOME"), rest)
-		}
-		paths = append(paths, realpath.Resolve(path))
-	}
-	return paths
 }
 
 // noSandbox returns an error that names what has set a sandbox mode on a system that has no sandbox.
