@@ -67,7 +67,7 @@ func (j *judge) lifts(f file) bool {
 	return slices.ContainsFunc(j.rules.Allow, func(r Rule) bool {
 		w := j.q.Workspace
 		return !strings.ContainsAny(r.pattern, "*?[{") && r.pattern != "" && !r.project && j.concerns(r, f) && r.matches(w, f.Target) &&
-			(w.root(f.Target) || !r.matches(w, w.Paths.Dir(f.Target)))
+			!r.matches(w, w.Paths.Dir(f.Target))
 	})
 }
 
@@ -104,7 +104,7 @@ func (j *judge) neverEffect(e shell.Effect, what, line string) (Decision, bool) 
 	for _, m := range e.Mentions {
 		target := fold(w.Paths.ToSlash(m))
 		if (isKey(w, target, false) || isKey(w, target, true)) && !signsIn(e.Words, m) && !j.lifts(file{Access: Access{Kind: Read, Target: m}}) {
-			return never("private keys", what+": it gets "+m+", which is or holds a private key or a cloud credential", naming(e)), true
+			return never("private keys", what+": it gets "+m+", which is or holds a private key or a cloud credential", naming(e, line)), true
 		}
 	}
 	return Decision{}, false
@@ -132,21 +132,29 @@ func signsIn(words []string, key string) bool {
 	return option && slices.Contains([]string{"scp", "rsync", "curl", "ansible", "ansible-playbook"}, path.Base(words[0]))
 }
 
-// naming returns the rule for exactly a command, or "".
-func naming(e shell.Effect) string {
-	if len(e.Words) == 0 || slices.Contains(e.Words, shell.Unset) {
+// naming returns the rule for exactly a command of a line, or for the line if it has a pattern. It returns "" for what
+// has no words.
+func naming(e shell.Effect, line string) string {
+	switch {
+	case len(e.Words) == 0 || slices.Contains(e.Words, shell.Unset):
 		return ""
+	case slices.ContainsFunc(e.Words, func(w string) bool { return strings.Contains(w, "*") }):
+		return "Bash(" + strings.TrimSpace(line) + ")"
 	}
 	return "Bash(" + canonical(e.Words) + ")"
 }
 
 // exactly reports whether a rule is for this command of a line, or for this line, and for no other.
 func (r Rule) exactly(e shell.Effect, line string) bool {
-	if !slices.Contains(r.kinds, Exec) || r.words == nil || r.prefix || r.project {
+	switch {
+	case !slices.Contains(r.kinds, Exec) || r.project:
+		return false
+	case r.text == "Bash("+strings.TrimSpace(line)+")":
+		return true
+	case r.words == nil || r.prefix:
 		return false
 	}
-	return r.text == "Bash("+strings.TrimSpace(line)+")" ||
-		slices.ContainsFunc(append([][]string{e.Words}, e.Outer...), func(words []string) bool { return slices.Equal(r.words, words) })
+	return slices.ContainsFunc(append([][]string{e.Words}, e.Outer...), func(words []string) bool { return slices.Equal(r.words, words) })
 }
 
 // isKey reports whether a path in folded form is a private key of somebody.

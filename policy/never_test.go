@@ -110,6 +110,23 @@ func TestNever_AlsoHoldsForTools(t *testing.T) {
 	}
 }
 
+func TestNever_SaysWhatWouldBeLost(t *testing.T) {
+	for line, want := range map[string]string{
+		"rm -rf /": "deletes or moves /, the whole file system", "rm -rf ~": "/home/me, the home directory", "rm -rf /home": "/home, which contains the home directory",
+		"rm -rf /etc": "/etc, a directory of the system", "chmod -R 777 /": "permissions of everything in /, the whole file system",
+		"cat ~/.ssh/id_rsa": "a private key", "grep -r x ~/.ssh": "which holds private keys", "dd of=/dev/sda if=x": "a device of the system",
+	} {
+		if d := judged(t, ModeBypass, command(line)); !strings.Contains(d.Reason, want) {
+			t.Errorf("%s: the reason is %q, want %q", line, d.Reason, want)
+		}
+	}
+	unknown := Workspace{Dir: "/w", Paths: env.PathsOf("linux")} // the home directory
+	d := Standard{}.Decide(t.Context(), Query{Tool: "x", Mode: ModeBypass, Workspace: unknown, Accesses: []Access{{Kind: Exec, Target: "rm -rf /", Dir: "/w"}}})
+	if d.Code != Never {
+		t.Errorf("without a home directory: %+v", d)
+	}
+}
+
 // A denial names the rule that lifts it, and that rule does.
 func TestNever_OnlyTheRuleThatItNamesLiftsIt(t *testing.T) {
 	for _, c := range []struct{ line, rule string }{
@@ -117,6 +134,7 @@ func TestNever_OnlyTheRuleThatItNamesLiftsIt(t *testing.T) {
 		{"dd if=x of=/dev/sdb", "Bash(dd 'if=x' 'of=/dev/sdb')"}, {"cat x > /dev/sdb", "Edit(//dev/sdb)"}, {"chmod -R 777 /", "Bash(chmod -R 777 /)"},
 		{":(){ :|:& };:", "Bash(:(){ :|:& };:)"}, {"cat ~/.ssh/id_rsa", "Read(~/.ssh/id_rsa)"}, {"cat ~/.ssh/id_rsa", "Read(//home/me/.ssh/id_rsa)"},
 		{"openssl rsa -in /home/me/.ssh/id_rsa", "Bash(openssl rsa -in /home/me/.ssh/id_rsa)"}, {"grep -r x ~/.ssh", "Read(~/.ssh)"},
+		{"rm -rf /*", "Bash(rm -rf /*)"}, {"cd / && rm -rf *", "Bash(cd / && rm -rf *)"},
 	} {
 		if d := judged(t, ModeBypass, command(c.line)); d.Code != Never {
 			t.Errorf("%s: got %+v, want it denied", c.line, d)
@@ -131,7 +149,7 @@ func TestNever_OnlyTheRuleThatItNamesLiftsIt(t *testing.T) {
 			t.Errorf("%s: the named rule %s does not lift it", c.line, named)
 		}
 	}
-	for line, rule := range map[string]string{"rm -rf /": "Bash(rm -rf /tmp)", "rm -rf /etc": "Delete(//etc/x)", "cat ~/.ssh/id_rsa": "Read(~/.ssh)", "dd of=/dev/sda if=x": "Edit(//dev/sdb)"} {
+	for line, rule := range map[string]string{"rm -rf /": "Bash(rm -rf /tmp)", "rm -rf /etc": "Bash(rm -rf /*)", "rm -rf /usr/*": "Bash(rm -rf /*)", "rm -rf /var": "Delete(//var/x)", "cat ~/.ssh/id_rsa": "Read(~/.ssh)", "dd of=/dev/sda if=x": "Edit(//dev/sdb)"} {
 		if d := judged(t, ModeBypass, command(line), rule); d.Code != Never {
 			t.Errorf("%s with %s: got %+v, want it denied", line, rule, d)
 		}

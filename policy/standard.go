@@ -240,7 +240,7 @@ func (j *judge) effect(e shell.Effect, line string) Decision {
 	for _, x := range e.Accesses {
 		d := j.file(file{
 			Access: Access{Kind: Kind(x.Kind), Target: x.Path}, glob: x.Glob, deep: x.Deep, visible: x.Visible, names: x.Names, follow: x.Follow,
-			split: x.Split, whole: x.Whole, command: ok && !granted.everything(), line: true, lifted: lifted, wanted: naming(e),
+			split: x.Split, whole: x.Whole, command: ok && !granted.everything(), line: true, lifted: lifted, wanted: naming(e, line),
 		})
 		if d.outweighs(strictest) {
 			strictest = d
