@@ -149,7 +149,7 @@ func TestNever_OnlyTheRuleThatItNamesLiftsIt(t *testing.T) {
 			t.Errorf("%s: the named rule %s does not lift it", c.line, named)
 		}
 	}
-	for line, rule := range map[string]string{"rm -rf /": "Bash(rm -rf /tmp)", "rm -rf /etc": "Bash(rm -rf /*)", "rm -rf /usr/*": "Bash(rm -rf /*)", "rm -rf /var": "Delete(//var/x)", "cat ~/.ssh/id_rsa": "Read(~/.ssh)", "dd of=/dev/sda if=x": "Edit(//dev/sdb)"} {
+	for line, rule := range map[string]string{"rm -rf /": "Bash(rm -rf /:*)", "rm -rf /etc": "Bash(rm -rf /*)", "rm -rf /usr/*": "Bash(rm -rf /*)", "rm -rf /var": "Delete(//var/x)", "cat ~/.ssh/id_rsa": "Read(~/.ssh)", "dd of=/dev/sda if=x": "Edit(//dev/sdb)"} {
 		if d := judged(t, ModeBypass, command(line), rule); d.Code != Never {
 			t.Errorf("%s with %s: got %+v, want it denied", line, rule, d)
 		}
