@@ -41,10 +41,15 @@ func serve(t *testing.T, hosts ...string) (p *Proxy, dial func() net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p, start(t, p)
+}
+
+// start serves a proxy and returns a function that connects a client.
+func start(t *testing.T, p *Proxy) (dial func() net.Conn) {
 	l := pipes{make(chan net.Conn), make(chan struct{}), new(sync.Once)}
 	go p.Serve(l)
 	t.Cleanup(func() { l.Close() })
-	return p, func() net.Conn {
+	return func() net.Conn {
 		client, server := net.Pipe()
 		l.conns <- server
 		return client
@@ -219,4 +224,32 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q is also for evil.org", s)
 		}
 	})
+}
+
+func TestProxy_EndsIdleTunnels(t *testing.T) {
+	target, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	held := make(chan net.Conn, 1)
+	go func() {
+		if c, err := target.Accept(); err == nil {
+			io.WriteString(c, "hello")
+			held <- c
+		}
+	}()
+	p, err := New([]string{target.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.limits.idle = 50 * time.Millisecond
+	c := start(t, p)()
+	defer c.Close()
+	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", target.Addr())
+	got, err := io.ReadAll(c) // ends with the tunnel
+	if want := "HTTP/1.1 200 Connection established\r\n\r\nhello"; err != nil || string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	(<-held).Close()
 }
