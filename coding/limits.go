@@ -84,7 +84,8 @@ func denied(l env.Limits, output string) string {
 		}
 	}
 	if !l.Network && len(l.Hosts) > 0 && l.Sandbox != tool.ReadSandbox && containsAny(output, offline) {
-		return "a command failed because it did not use the proxy through which the sandbox permits " + strings.Join(l.Hosts, ", ") + "; to permit the whole network, use --network"
+		return "a command failed because it did not use the proxy through which the sandbox permits " + strings.Join(l.Hosts, ", ") +
+			"; to permit the whole network, use --network"
 	}
 	if !l.Network && l.Sandbox != tool.ReadSandbox && containsAny(output, offline) {
 		return "a command failed because the sandbox has no network; to permit it, use --network, or run: reins config set --personal sandbox.network true"
@@ -142,7 +143,8 @@ func sandboxNote(l env.Limits, name string) string {
 		fmt.Fprintf(&b, ", except files that control what runs later, such as .git/hooks and .git/config")
 	}
 	if !l.Network && len(l.Hosts) > 0 && l.Sandbox != tool.ReadSandbox {
-		fmt.Fprintf(&b, "; over the network, they reach only %s, and only through the proxy that HTTP_PROXY and HTTPS_PROXY name", strings.Join(l.Hosts, ", "))
+		fmt.Fprintf(&b, "; over the network, they reach only %s, and only through the proxy that HTTP_PROXY and HTTPS_PROXY name",
+			strings.Join(l.Hosts, ", "))
 	} else if !l.Network && l.Sandbox != tool.ReadSandbox {
 		b.WriteString("; there is no network except loopback")
 	}

@@ -194,7 +194,8 @@ func (w Workspace) vital(target string) string {
 }
 
 // disks matches the names of disks, of memory, and of what restarts a system.
-var disks = lazy.Regexp(`^(/dev/([shvx]v?d[a-z]+\d*|nvme\d.*|mmcblk\d.*|r?disk\d.*|dm-\d+|md\d.*|sr\d+|mapper/.+|disk/.+|k?mem|port)|/proc/sysrq-trigger)$`)
+var disks = lazy.Regexp(`^(/dev/([shvx]v?d[a-z]+\d*|nvme\d.*|mmcblk\d.*|r?disk\d.*|dm-\d+|md\d.*|sr\d+|mapper/.+|disk/.+|k?mem|port)|` +
+	`/proc/sysrq-trigger)$`)
 
 // virtual matches block devices that people make themselves, of files and memory.
 var virtual = lazy.Regexp(`^/dev/(loop|ram|zram|nbd|fd)`)

@@ -161,7 +161,16 @@ func (p *Process) watch() {
 		orphans = p.group.orphans(held)
 	}
 	p.mu.Lock()
-	p.exit = env.Exit{Code: code, Signal: signal, TimedOut: p.timedOut, Duration: took, Orphans: orphans, Dropped: p.out.missing(), Blocked: blocked, Refused: refused}
+	p.exit = env.Exit{
+		Code:     code,
+		Signal:   signal,
+		TimedOut: p.timedOut,
+		Duration: took,
+		Orphans:  orphans,
+		Dropped:  p.out.missing(),
+		Blocked:  blocked,
+		Refused:  refused,
+	}
 	ending = p.ending
 	p.mu.Unlock()
 	if orphans == 0 && !ending {
