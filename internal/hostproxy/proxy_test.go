@@ -253,3 +253,25 @@ func TestProxy_EndsIdleTunnels(t *testing.T) {
 	}
 	(<-held).Close()
 }
+
+func TestProxy_AnswersWhatItRefuses(t *testing.T) {
+	_, dial := serve(t, "github.com")
+	for request, want := range map[string]int{
+		"GET / HTTP/1.1\r\nHost: github.com":                      http.StatusBadRequest,
+		"GET https://github.com/ HTTP/1.1\r\nHost: github.com":    http.StatusBadRequest,
+		"GET ftp://github.com/ HTTP/1.1\r\nHost: github.com":      http.StatusBadRequest,
+		"GET http://evil.org/ HTTP/1.1\r\nHost: github.com":       http.StatusForbidden,
+		"CONNECT evil.org:443 HTTP/1.1\r\nHost: github.com":       http.StatusForbidden,
+		"CONNECT github.com:22 HTTP/1.1\r\nHost: github.com:443":  http.StatusForbidden,
+		"CONNECT 127.0.0.1:443 HTTP/1.1\r\nHost: github.com:443":  http.StatusForbidden,
+		"GET http://evil.org@x.org/ HTTP/1.1\r\nHost: github.com": http.StatusForbidden,
+	} {
+		c := dial()
+		go io.WriteString(c, request+"\r\n\r\n")
+		r, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || r.StatusCode != want {
+			t.Errorf("%q: got %v, %v, want %d", request, r, err, want)
+		}
+		c.Close()
+	}
+}
