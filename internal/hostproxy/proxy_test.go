@@ -245,6 +245,7 @@ func TestProxy_EndsIdleTunnels(t *testing.T) {
 	}
 	p.limits.idle = 50 * time.Millisecond
 	c := start(t, p)()
+	c.SetReadDeadline(time.Now().Add(10 * time.Second)) // for a tunnel that never ends
 	defer c.Close()
 	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", target.Addr())
 	got, err := io.ReadAll(c) // ends with the tunnel
