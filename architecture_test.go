@@ -20,8 +20,8 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/atomicfile", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
-	{"llm", "webhook", "internal/atfile"},
+	{"internal/apitext", "internal/atomicfile", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/netaddr", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
+	{"llm", "webhook", "internal/atfile", "internal/hostproxy"},
 	{"llm/wire"},
 	{"llm/chat/texttools", "internal/prefix"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat", "llm/bedrock"},

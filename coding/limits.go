@@ -37,11 +37,18 @@ func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) 
 		res.Notes = append(res.Notes, fmt.Sprintf("The sandbox blocked %s, which decides what runs outside of it. It was renamed to end in .reins-blocked, or removed in .git. "+
 			"Tell the user if it is needed; do not create it again.", strings.Join(blocked, ", ")))
 	}
-	if err != nil || i < 0 || c.Env == nil || !failedCommand(res) {
+	if err != nil || i < 0 || c.Env == nil || c.Env.Info().Limits == nil {
 		return res, err
 	}
 	limits := c.Env.Info().Limits
-	if limits == nil {
+	if hosts, _ := res.Fields["refused_hosts"].([]string); len(hosts) > 0 {
+		why := unreached(*limits, hosts)
+		res.Fields = maps.Clone(res.Fields)
+		res.Fields["denied"] = why
+		res.Notes = append(res.Notes, strings.ToUpper(why[:1])+why[1:]+". Only the user can do that.")
+		return res, nil
+	}
+	if !failedCommand(res) {
 		return res, nil
 	}
 	text := strings.ToLower(tail(res.Output))
@@ -76,10 +83,24 @@ func denied(l env.Limits, output string) string {
 			return fmt.Sprintf("a command failed because the sandbox hides %s; to let commands read it: reins config set --personal --add sandbox.readable %s", name, name)
 		}
 	}
+	if !l.Network && len(l.Hosts) > 0 && l.Sandbox != tool.ReadSandbox && containsAny(output, offline) {
+		return "a command failed because it did not use the proxy through which the sandbox permits " + strings.Join(l.Hosts, ", ") +
+			"; to permit the whole network, use --network"
+	}
 	if !l.Network && l.Sandbox != tool.ReadSandbox && containsAny(output, offline) {
 		return "a command failed because the sandbox has no network; to permit it, use --network, or run: reins config set --personal sandbox.network true"
 	}
 	return ""
+}
+
+// unreached returns a sentence for the user about hosts that the sandbox did not let a command reach, and what permits them.
+func unreached(l env.Limits, hosts []string) string {
+	shown := make([]string, len(hosts))
+	for i, h := range hosts {
+		shown[i] = strings.Replace(h, ",", " at ", 1) // a name, and its address
+	}
+	list := strings.Join(append(slices.Clone(l.Hosts), hosts...), ",")
+	return fmt.Sprintf("the sandbox did not let the command reach %s; --network %s allows it", strings.Join(shown, ", "), list)
 }
 
 func containsAny(text string, parts []string) bool {
@@ -121,7 +142,10 @@ func sandboxNote(l env.Limits, name string) string {
 		fmt.Fprintf(&b, ": commands can write below %s", strings.Join(l.Writable, ", "))
 		fmt.Fprintf(&b, ", except files that control what runs later, such as .git/hooks and .git/config")
 	}
-	if !l.Network && l.Sandbox != tool.ReadSandbox {
+	if !l.Network && len(l.Hosts) > 0 && l.Sandbox != tool.ReadSandbox {
+		fmt.Fprintf(&b, "; over the network, they reach only %s, and only through the proxy that HTTP_PROXY and HTTPS_PROXY name",
+			strings.Join(l.Hosts, ", "))
+	} else if !l.Network && l.Sandbox != tool.ReadSandbox {
 		b.WriteString("; there is no network except loopback")
 	}
 	parameter := "outside_sandbox: true"

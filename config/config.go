@@ -90,9 +90,11 @@ type Rule struct {
 // Sandbox limits what commands can reach.
 type Sandbox struct {
 	Mode          string   `toml:"mode" json:"mode,omitempty" env:"REINS_SANDBOX" enum:"read-only workspace-write off" jsonschema:"what commands can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)"`
-	Network       bool     `toml:"network" json:"network,omitempty" jsonschema:"whether commands in the sandbox can use the network"`
+	Network       Network  `toml:"network" json:"network,omitempty" jsonschema:"what commands in the sandbox can reach over the network: true (everything), false (nothing), or a list of hosts such as github.com, *.npmjs.org and example.com:8443"`
 	WritableRoots []string `toml:"writable_roots" json:"writable_roots,omitempty" jsonschema:"directories that commands in the sandbox can write to, in addition to the workspace"`
 	Readable      []string `toml:"readable" json:"readable,omitempty" jsonschema:"files and directories that commands in the sandbox can read although they hold credentials (such as ~/.npmrc) or are outside the workspace"`
+	Denied        []string `toml:"denied" json:"denied,omitempty" jsonschema:"files and directories that neither commands in the sandbox nor tools can read or write"`
+	Reading       string   `toml:"reading" json:"reading,omitempty" enum:"all listed" jsonschema:"what commands in the sandbox can read: all (everything but credentials and denied files) or listed (only the workspace, system files, tools in the home directory, and sandbox.readable) (default: all)"`
 }
 
 // Environment selects the environment variables of commands.

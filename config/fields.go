@@ -132,6 +132,9 @@ func (f field) check(v reflect.Value) error {
 	if f.key == "provider" {
 		return nil // see checkProvider
 	}
+	if n, ok := v.Interface().(Network); ok {
+		return n.check()
+	}
 	return checkAny(f.key, f.tag, v)
 }
 

@@ -159,6 +159,8 @@ mode = "off"
 network = true
 writable_roots = ["/"]
 readable = ["/"]
+denied = ["/usr"]
+reading = "all"
 [environment]
 pass = ["OPENAI_API_KEY"]
 [secrets]
@@ -231,7 +233,7 @@ key_env = "MY_KEY"
 				want.Permissions.Ask = []string{"Read(src/**)"}
 				want.Permissions.Deny = []string{"Bash(ls:*)", "Read(.env)"}
 				want.Permissions.Protected = []string{"docs/**"}
-				never := []string{"base_url", "providers", "response_timeout", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "sandbox.readable", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep", "mcp.wait", "mcp.defer_above", "web.fetch", "web.allow_private", "web.search_backend", "web.search_url", "web.search_key_env", "lsp.enabled", "lsp.diagnostics_timeout", "lsp.gopls", "lsp.typescript", "lsp.pyright", "lsp.rust_analyzer", "lsp.clangd", "skills.paths", "memory.enabled", "memory.budget", "triggers"}
+				never := []string{"base_url", "providers", "response_timeout", "permissions.allow", "permissions.additional_directories", "sandbox.mode", "sandbox.network", "sandbox.writable_roots", "sandbox.readable", "sandbox.denied", "sandbox.reading", "environment.pass", "claude_hooks", "secrets.redact", "audit.enabled", "audit.required", "audit.path", "audit.max_size", "audit.keep", "mcp.wait", "mcp.defer_above", "web.fetch", "web.allow_private", "web.search_backend", "web.search_url", "web.search_key_env", "lsp.enabled", "lsp.diagnostics_timeout", "lsp.gopls", "lsp.typescript", "lsp.pyright", "lsp.rust_analyzer", "lsp.clangd", "skills.paths", "memory.enabled", "memory.budget", "triggers"}
 				wider := []string{"run.max_rounds", "run.max_turns", "run.budget", "permissions.mode"}
 				untrusted := []string{"provider", "cache_ttl", "service_tier", "thinking_display", "run.compact_at", "run.past_price_step", "secrets.names", "secrets.patterns", "skills.disable", "hooks"}
 				if trusted {
@@ -369,31 +371,35 @@ func TestLoad_Origins(t *testing.T) {
 
 func TestLoad_Mistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"model = \"x\"\nmodle = \"y\"":          `2:1: unknown key "modle"; did you mean model?`,
-		"[permissions]\n  alow = []":            `2:3: unknown key "permissions.alow"; did you mean permissions.allow?`,
-		"permissions = {alow = []}":             `1:16: unknown key "permissions.alow"; did you mean permissions.allow?`,
-		"[permission]\nallow = []":              `1:2: unknown key "permission"; did you mean permissions?`,
-		"mode = \"plan\"":                       `1:1: unknown key "mode"; did you mean permissions.mode?`,
-		"Provider = \"openai\"":                 `1:1: unknown key "Provider"; did you mean provider?`,
-		"\"permissions.mode\" = \"plan\"":       `1:1: unknown key "permissions.mode"; did you mean permissions.mode?`,
-		"[mcps]\nservers = 1":                   `1:2: unknown key "mcps"; did you mean mcp?`,
-		"[[hooks]]\nevent=\"a\"\ncomand=\"b\"":  `3:1: unknown key "hooks.comand"; did you mean hooks.command?`,
-		"model.name = \"x\"":                    `1:1: unknown key "model.name"; "reins config schema" describes all keys`,
-		"model = 1":                             `1:1: model must be a string`,
-		"[run]\nbudget = \"much\"":              `2:1: run.budget must be a number`,
-		"[run]\nmax_turns = 1.5":                `2:1: run.max_turns must be a whole number`,
-		"[sandbox]\nnetwork = \"no\"":           `2:1: sandbox.network must be true or false`,
-		"[permissions]\ndeny = \"Read(x)\"":     `2:1: permissions.deny must be a list of strings`,
-		"[permissions]\ndeny = [\n\"a\",\n  1]": `4:3: permissions.deny must be a list of strings`,
-		"[permissions.deny]":                    `1:2: permissions.deny must be a list of strings, not a table`,
-		"[hooks]\nevent = \"x\"":                `1:2: hooks must be a list of tables, not a table`,
-		"permissions = \"x\"":                   `1:1: permissions must be a table`,
-		"[run]\nbudget = -1":                    `2:1: run.budget must be at least 0`,
-		"[run]\nbudget = nan":                   `2:1: run.budget must be a finite number`,
-		"[run]\ncompact_at = 80":                `2:1: run.compact_at must be between 0 and 1`,
-		"[permissions]\nmode = \"yolo\"":        `2:1: unknown permissions.mode "yolo"; use default, acceptEdits, plan, auto, dontAsk or bypassPermissions`,
-		"[permissions]\nallow = [\"\"]":         `2:10: permissions.allow: invalid rule "": use a tool name`,
-		"[permissions]\ndeny = [\"Read(x\"]":    `2:9: permissions.deny: invalid rule "Read(x": the closing parenthesis is missing`,
+		"model = \"x\"\nmodle = \"y\"":             `2:1: unknown key "modle"; did you mean model?`,
+		"[permissions]\n  alow = []":               `2:3: unknown key "permissions.alow"; did you mean permissions.allow?`,
+		"permissions = {alow = []}":                `1:16: unknown key "permissions.alow"; did you mean permissions.allow?`,
+		"[permission]\nallow = []":                 `1:2: unknown key "permission"; did you mean permissions?`,
+		"mode = \"plan\"":                          `1:1: unknown key "mode"; did you mean permissions.mode?`,
+		"Provider = \"openai\"":                    `1:1: unknown key "Provider"; did you mean provider?`,
+		"\"permissions.mode\" = \"plan\"":          `1:1: unknown key "permissions.mode"; did you mean permissions.mode?`,
+		"[mcps]\nservers = 1":                      `1:2: unknown key "mcps"; did you mean mcp?`,
+		"[[hooks]]\nevent=\"a\"\ncomand=\"b\"":     `3:1: unknown key "hooks.comand"; did you mean hooks.command?`,
+		"model.name = \"x\"":                       `1:1: unknown key "model.name"; "reins config schema" describes all keys`,
+		"model = 1":                                `1:1: model must be a string`,
+		"[run]\nbudget = \"much\"":                 `2:1: run.budget must be a number`,
+		"[run]\nmax_turns = 1.5":                   `2:1: run.max_turns must be a whole number`,
+		"[sandbox]\nnetwork = \"no\"":              `2:1: sandbox.network must be true, false or a list of hosts`,
+		"[sandbox]\nnetwork = [\"https://x.org\"]": `2:1: sandbox.network: "https://x.org" is not a host: use a name such as github.com`,
+		"[sandbox]\nnetwork = [\"*\"]":             `2:1: sandbox.network: "*" is not a host`,
+		"[sandbox]\nnetwork = [1]":                 `2:1: sandbox.network: "1" is not a host`,
+		"[sandbox]\nreading = \"some\"":            `2:1: unknown sandbox.reading "some"; use all or listed`,
+		"[permissions]\ndeny = \"Read(x)\"":        `2:1: permissions.deny must be a list of strings`,
+		"[permissions]\ndeny = [\n\"a\",\n  1]":    `4:3: permissions.deny must be a list of strings`,
+		"[permissions.deny]":                       `1:2: permissions.deny must be a list of strings, not a table`,
+		"[hooks]\nevent = \"x\"":                   `1:2: hooks must be a list of tables, not a table`,
+		"permissions = \"x\"":                      `1:1: permissions must be a table`,
+		"[run]\nbudget = -1":                       `2:1: run.budget must be at least 0`,
+		"[run]\nbudget = nan":                      `2:1: run.budget must be a finite number`,
+		"[run]\ncompact_at = 80":                   `2:1: run.compact_at must be between 0 and 1`,
+		"[permissions]\nmode = \"yolo\"":           `2:1: unknown permissions.mode "yolo"; use default, acceptEdits, plan, auto, dontAsk or bypassPermissions`,
+		"[permissions]\nallow = [\"\"]":            `2:10: permissions.allow: invalid rule "": use a tool name`,
+		"[permissions]\ndeny = [\"Read(x\"]":       `2:9: permissions.deny: invalid rule "Read(x": the closing parenthesis is missing`,
 		"[[permissions.rule]]\ndecision=\"deny\"\ntool=\"WebFetch\"\ncommand=\"x\"":      `1:3: permissions.deny: invalid rule "WebFetch(x)": use domain:HOST`,
 		"[[permissions.rule]]\ntool = \"Bash\"":                                          `1:3: permissions.rule.decision is missing`,
 		"[[permissions.rule]]\ntool=\"Bash\"\ndecision=\"maybe\"":                        `1:3: unknown permissions.rule.decision "maybe"; use allow, ask or deny`,

@@ -38,6 +38,9 @@ type Origin struct {
 	Line  int    `json:"line,omitempty"` // in a file
 }
 
+// ofProject reports whether the source is a file of the project.
+func (o Origin) ofProject() bool { return o.Layer == LayerProject || o.Layer == LayerLocal }
+
 func (o Origin) String() string {
 	switch {
 	case o.Name == "":

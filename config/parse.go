@@ -28,7 +28,7 @@ func (l *layer) file() bool {
 	return !slices.Contains([]Layer{LayerDefault, LayerEnvironment, LayerFlag}, l.source.Layer)
 }
 
-func (l *layer) project() bool { return l.source.Layer == LayerProject || l.source.Layer == LayerLocal }
+func (l *layer) project() bool { return l.source.ofProject() }
 
 func (l *layer) origin(at place) Origin {
 	o := l.source
@@ -64,7 +64,7 @@ func parse(source Origin, data []byte) (*layer, error) {
 
 // decode decodes a document whose keys are known.
 func decode(data []byte, c *Config) error {
-	return toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(c)
+	return toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().EnableUnmarshalerInterface().Decode(c)
 }
 
 func (l *layer) syntaxError(err error) error {
@@ -274,6 +274,9 @@ func (w *walker) value(full []string, t reflect.Type, n *unstable.Node, at place
 
 // fits reports whether a TOML value can have a type.
 func fits(t reflect.Type, kind unstable.Kind) bool {
+	if t == networkType {
+		return fitsNetwork(kind)
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return fits(t.Elem(), kind)
@@ -295,6 +298,9 @@ func fits(t reflect.Type, kind unstable.Kind) bool {
 
 // typeName describes a type in an error.
 func typeName(t reflect.Type) string {
+	if t == networkType {
+		return networkForm
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return typeName(t.Elem())

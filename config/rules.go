@@ -81,10 +81,13 @@ func (s *Settings) Policy() (policy.Mode, policy.Rules, error) {
 		texts []string
 		rules *[]policy.Rule
 	}{{p.Allow, &rules.Allow}, {p.Ask, &rules.Ask}, {p.Deny, &rules.Deny}} {
-		for _, text := range list.texts {
+		for i, text := range list.texts {
 			r, err := policy.ParseRule(text)
 			if err != nil {
 				return "", policy.Rules{}, err
+			}
+			if from := s.origins["permissions.allow"]; list.rules == &rules.Allow && i < len(from) && from[i].ofProject() {
+				r = r.OfProject()
 			}
 			*list.rules = append(*list.rules, r)
 		}
@@ -102,6 +105,17 @@ func (s *Settings) Paths() (additional, protected []string) {
 		protected = append(protected, s.realPath(path))
 	}
 	return additional, protected
+}
+
+// SandboxPaths returns what commands can read in addition and what is denied, resolved as in Paths.
+func (s *Settings) SandboxPaths() (readable, denied []string) {
+	for _, path := range s.Sandbox.Readable {
+		readable = append(readable, s.realPath(path))
+	}
+	for _, path := range s.Sandbox.Denied {
+		denied = append(denied, s.realPath(path))
+	}
+	return readable, denied
 }
 
 // SkillPaths returns the directories of skills, resolved as in Paths.

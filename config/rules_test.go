@@ -105,3 +105,25 @@ func TestPaths_AreAbsoluteAndReal(t *testing.T) {
 		t.Errorf("protected %v, want %v", protected, want)
 	}
 }
+
+// TestRules_OnlyThoseOfTheUserLiftWhatIsNeverRight covers allow rules in the settings of Claude Code of a trusted project.
+func TestRules_OnlyThoseOfTheUserLiftWhatIsNeverRight(t *testing.T) {
+	const text = `{"permissions": {"allow": ["Bash(ls)", "Read(~/.ssh/id_rsa)"]}}`
+	for layer, lifts := range map[config.Layer]bool{config.LayerUser: true, config.LayerProject: false, config.LayerLocal: false} {
+		w := newClaudeWorld(t)
+		w.claude(layer, text)
+		w.write(config.LayerUser, "[permissions]\nallow = [\"Bash(pwd)\"]\n")
+		_, rules, err := w.load().Policy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := policy.Standard{Rules: rules}.Decide(t.Context(), policy.Query{
+			Tool:      "read_file",
+			Accesses:  []policy.Access{{Kind: policy.Read, Target: "/home/me/.ssh/id_rsa"}},
+			Workspace: policy.Workspace{Dir: "/home/me/project", Home: "/home/me"},
+		})
+		if (d.Code != policy.Never) != lifts {
+			t.Errorf("a rule of the %s: got %+v, want it to lift the denial: %v", layer, d, lifts)
+		}
+	}
+}

@@ -48,6 +48,8 @@ func complete(s *jsonschema.Schema, t reflect.Type) {
 			}
 		}
 		switch {
+		case f.Type == networkType:
+			s.Properties[f.Tag.Get("toml")] = networkSchema(p.Description)
 		case f.Tag.Get("toml") == "provider" && t == reflect.TypeFor[Config]():
 			p.Enum = nil // other names may be defined in another file
 		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct:

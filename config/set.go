@@ -182,6 +182,9 @@ func (f field) literal(value string) (string, error) {
 	if !utf8.ValidString(value) {
 		return "", fmt.Errorf("the value of %s is not valid UTF-8", f.key)
 	}
+	if f.typ == networkType {
+		return networkLiteral(value), nil
+	}
 	var err error
 	switch f.typ.Kind() {
 	case reflect.String:

@@ -80,6 +80,7 @@ type Limits struct {
 	Writable []string // directories that can be written in the sandbox
 	Temp     string   // one of them, for temporary files
 	Network  bool     // the network can be used in the sandbox
+	Hosts    []string // without Network, what can be reached through the proxy that the variables name
 	Masked   []string // files and directories that commands cannot read in the sandbox
 	Withheld []string // names of the host's variables that commands do not get, sorted
 }
@@ -211,6 +212,9 @@ type Exit struct {
 	// Blocked are paths that the command created and the sandbox renamed or removed, because they decide what runs
 	// outside of it.
 	Blocked []string
+	// Refused are hosts that the sandbox did not let the command reach: each as what Limits.Hosts lacks, separated by
+	// commas.
+	Refused []string
 }
 
 // Errors that environments wrap, in addition to those of io/fs.

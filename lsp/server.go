@@ -133,7 +133,7 @@ func prepareTypeScript(ctx context.Context, e env.Environment, s *Server, progra
 
 // prepareRust prevents cargo from repeatedly trying to download crates in a sandbox without network access.
 func prepareRust(_ context.Context, e env.Environment, s *Server, _ string, _ bool) error {
-	if l := e.Info().Limits; l != nil && l.Sandbox != "" && !l.Network {
+	if l := e.Info().Limits; l != nil && l.Sandbox != "" && !l.Network && len(l.Hosts) == 0 {
 		s.env = map[string]string{"CARGO_NET_OFFLINE": "true"}
 	}
 	return nil

@@ -127,13 +127,13 @@ func TestReads_OfCredentialsAsk(t *testing.T) {
 		want   Verdict
 		reveal string
 	}{
-		"file":          {Access{Kind: Read, Target: "/home/me/.ssh/id_rsa"}, "", nil, Ask, ""},
-		"directory":     {Access{Kind: Read, Target: "/home/me/.aws"}, "", nil, Ask, ""},
-		"bypass":        {Access{Kind: Read, Target: "/home/me/.ssh/id_rsa"}, ModeBypass, nil, Ask, ""},
+		"file":          {Access{Kind: Read, Target: "/home/me/.ssh/config"}, "", nil, Ask, ""},
+		"directory":     {Access{Kind: Read, Target: "/home/me/.mozilla"}, "", nil, Ask, ""},
+		"bypass":        {Access{Kind: Read, Target: "/home/me/.ssh/config"}, ModeBypass, nil, Ask, ""},
 		"other":         {Access{Kind: Read, Target: "/home/me/.sshx"}, "", nil, Allow, ""},
-		"broad rule":    {Access{Kind: Read, Target: "/home/me/.ssh/id_rsa"}, "", []Rule{rule("Read(**)")}, Ask, ""},
+		"broad rule":    {Access{Kind: Read, Target: "/home/me/.ssh/config"}, "", []Rule{rule("Read(**)")}, Ask, ""},
 		"specific rule": {Access{Kind: Read, Target: "/home/me/.ssh/config"}, "", []Rule{rule("Read(~/.ssh/config)")}, Allow, ""},
-		"command":       {Access{Kind: Exec, Target: "cat ~/.ssh/id_rsa"}, "", nil, Ask, "/home/me/.ssh/id_rsa"},
+		"command":       {Access{Kind: Exec, Target: "cat ~/.ssh/config"}, "", nil, Ask, "/home/me/.ssh/config"},
 		"command, rule": {Access{Kind: Exec, Target: "cat ~/.ssh/config"}, "", []Rule{rule("Read(~/.ssh/config)")}, Allow, "/home/me/.ssh/config"},
 	} {
 		d := Standard{Rules: Rules{Allow: c.allow}}.Decide(t.Context(), Query{Tool: "x", Mode: c.mode, Workspace: home, Accesses: []Access{c.access}})

@@ -23,8 +23,12 @@ type file struct {
 	names   []string
 	pattern string // that the target is the directory of
 	follow  bool
-	split   bool // names below are split at blanks
-	command bool // a rule allows the command that uses it
+	split   bool   // names below are split at blanks
+	command bool   // a rule allows the command that uses it
+	line    bool   // a command line uses it
+	whole   bool   // all of it is deleted or moved away
+	lifted  bool   // a rule names the command that uses it
+	wanted  string // the rule that would
 }
 
 // maxFiles bounds the files that are looked at for one decision.
@@ -33,6 +37,9 @@ const maxFiles = 20_000
 // file decides on an access to a file, or to all files that a pattern matches.
 func (j *judge) file(f file) Decision {
 	if d, ok := j.byName(f); ok {
+		return d
+	}
+	if d, ok := j.neverPattern(f); ok {
 		return d
 	}
 	targets, err := j.resolve(f)
@@ -52,6 +59,9 @@ func (j *judge) file(f file) Decision {
 			g.pattern = f.Target
 		}
 		g.deep = f.deep && (!f.glob || i > 0 || strings.Contains(f.Target, "**"))
+		if d, ok := j.neverFile(g); ok && (!f.glob || i > 0 || g.deep) {
+			return d
+		}
 		if d := j.path(g); i == 0 || d.Verdict < strictest.Verdict {
 			strictest = d
 		}

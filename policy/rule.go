@@ -25,6 +25,7 @@ type Rule struct {
 	wild    string   // a command with wildcards
 	domain  string
 	box     Box // where its commands run; "" if the text does not say
+	project bool
 }
 
 // Rules are lists of rules. A call is denied if a Deny rule matches. Otherwise it needs an approval if an Ask
@@ -115,6 +116,9 @@ func (r Rule) Tool() string { return r.tool }
 
 // For returns the same rule for another tool.
 func (r Rule) For(tool string) Rule { r.tool = tool; return r }
+
+// OfProject returns the same rule as one that a project has, not the user. It does not lift what is denied as [Never].
+func (r Rule) OfProject() Rule { r.project = true; return r }
 
 // Specific reports whether the rule has a pattern, a command or a domain.
 func (r Rule) Specific() bool {

@@ -183,6 +183,11 @@ func (j *judge) command(a Access) Decision {
 	}
 	effects, err := shell.Analyze(a.Target, shell.Options{Dir: dir, Home: w.Home, Paths: w.Paths, Shell: w.Shell})
 	if err != nil {
+		for _, e := range effects {
+			if d := j.effect(e, a.Target); d.Code == Never {
+				return d
+			}
+		}
 		d := j.asks("unparsed", "runs: "+a.Target+" ("+err.Error()+")")
 		if r, ok := find(j.rules.Deny, func(r Rule) bool { return slices.Contains(r.kinds, Exec) && r.words == nil && r.wild == "" }); ok {
 			return byRule(Deny, r, "runs: "+a.Target)
@@ -226,10 +231,17 @@ func (j *judge) effect(e shell.Effect, line string) Decision {
 			return Decision{Verdict: Ask, Code: "unparsed", Rule: r.String(), Reason: what + " may be what rule " + r.String() + " denies"}
 		}
 	}
+	_, lifted := find(j.rules.Allow, func(r Rule) bool { return r.exactly(e, line) })
+	if d, ok := j.neverEffect(e, what, line); ok && !lifted {
+		return d
+	}
 	granted, ok := j.grants(e)
 	strictest := j.reads()
 	for _, x := range e.Accesses {
-		d := j.file(file{Access: Access{Kind: Kind(x.Kind), Target: x.Path}, glob: x.Glob, deep: x.Deep, visible: x.Visible, names: x.Names, follow: x.Follow, split: x.Split, command: ok && !granted.everything()})
+		d := j.file(file{
+			Access: Access{Kind: Kind(x.Kind), Target: x.Path}, glob: x.Glob, deep: x.Deep, visible: x.Visible, names: x.Names, follow: x.Follow,
+			split: x.Split, whole: x.Whole, command: ok && !granted.everything(), line: true, lifted: lifted, wanted: naming(e, line),
+		})
 		if d.outweighs(strictest) {
 			strictest = d
 		}

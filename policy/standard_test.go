@@ -383,7 +383,7 @@ func TestStandard_TheHostOfAURLFollowsTheLastAt(t *testing.T) {
 }
 
 func TestStandard_OnlyARuleThatNamesCredentialsAllowsReadingThem(t *testing.T) {
-	const key = "/home/me/.ssh/id_rsa"
+	const key = "/home/me/.ssh/config"
 	for _, a := range []Access{{Kind: Read, Target: key}, command("cat " + key)} {
 		for _, text := range []string{"allow Read", "allow Read(**)", "allow Read(//**)", "allow Read(~/**)", "allow some_tool"} {
 			if d := decide(t, ModeDefault, rules(t, text), a); d.Verdict != Ask || d.Code != "reads_secret" {
@@ -393,7 +393,7 @@ func TestStandard_OnlyARuleThatNamesCredentialsAllowsReadingThem(t *testing.T) {
 		if d := decide(t, ModeBypass, Rules{}, a); d.Verdict != Ask {
 			t.Errorf("%s in mode bypass: got %+v, want a question", a, d)
 		}
-		for _, text := range []string{"allow Read(~/.ssh/**)", "allow Read(//home/me/.ssh/id_rsa)"} {
+		for _, text := range []string{"allow Read(~/.ssh/**)", "allow Read(//home/me/.ssh/config)"} {
 			if d := decide(t, ModeDefault, rules(t, text), a); d.Verdict != Allow {
 				t.Errorf("%s with rule %q: got %+v, want it allowed", a, text, d)
 			}

@@ -122,7 +122,7 @@ func (b *bound) Info() env.Info {
 	info := b.Environment.Info()
 	if l := info.Limits; b.box == policy.BoxRead && l != nil && l.Sandbox != "" {
 		own := *l
-		own.Sandbox, own.Writable, own.Network = ReadSandbox, nil, false
+		own.Sandbox, own.Writable, own.Network, own.Hosts = ReadSandbox, nil, false, nil
 		info.Limits = &own
 	}
 	return info

@@ -108,7 +108,9 @@ func sandboxText(l *env.Limits) string {
 	if l.Sandbox != "read-only" {
 		text = l.Sandbox + ": commands can write only in the working directory and in $TMPDIR"
 	}
-	if !l.Network {
+	if !l.Network && len(l.Hosts) > 0 {
+		text += ", and reach only " + strings.Join(l.Hosts, ", ") + ", through the proxy that HTTPS_PROXY names"
+	} else if !l.Network {
 		text += ", and have no network"
 	}
 	return text

@@ -190,6 +190,9 @@ func exitFields(exit env.Exit) map[string]any {
 	if len(exit.Blocked) > 0 {
 		fields["blocked"] = exit.Blocked
 	}
+	if len(exit.Refused) > 0 {
+		fields["refused_hosts"] = exit.Refused
+	}
 	return fields
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"github.com/reins-agent/reins/internal/netaddr"
 	"net"
 	"net/http"
 	"net/netip"
@@ -27,3 +28,15 @@ func (c Config) control(_ context.Context, _, address string, _ syscall.RawConn)
 	}
 	return c.check(a.Addr())
 }
+
+// check returns an error unless connections to an address are allowed.
+func (c Config) check(a netip.Addr) error {
+	name, never := netaddr.Kind(a)
+	if name == "" || c.AllowPrivate && !never || a == c.public {
+		return nil
+	}
+	return &errRefused{fmt.Errorf("%s is %s address", a, name)}
+}
+
+// errRefused is the error for an address that is not allowed.
+type errRefused struct{ error }

@@ -41,6 +41,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -197,6 +198,11 @@ func New(c Config) (*Env, error) {
 		temp := e.info.Limits.Temp
 		confineVars(vars, temp, e.cache)
 		e.vars = varList(vars, host)
+		if len(e.info.Limits.Hosts) > 0 {
+			own := maps.Clone(vars)
+			proxyVars(own)
+			e.vars = varList(own, host)
+		}
 		confineVars(vars, filepath.Join(filepath.Dir(temp), readName), "")
 		vars["GIT_OPTIONAL_LOCKS"] = "0"
 		e.readVars = varList(vars, host)

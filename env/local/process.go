@@ -152,16 +152,25 @@ func (p *Process) watch() {
 		p.feed.Close()
 	}
 	held := p.drain()
-	var blocked []string
+	var blocked, refused []string
 	if p.box != nil {
-		blocked = p.box.Sweep()
+		blocked, refused = p.box.Sweep(), p.box.Refused()
 	}
 	orphans := 0
 	if !ending {
 		orphans = p.group.orphans(held)
 	}
 	p.mu.Lock()
-	p.exit = env.Exit{Code: code, Signal: signal, TimedOut: p.timedOut, Duration: took, Orphans: orphans, Dropped: p.out.missing(), Blocked: blocked}
+	p.exit = env.Exit{
+		Code:     code,
+		Signal:   signal,
+		TimedOut: p.timedOut,
+		Duration: took,
+		Orphans:  orphans,
+		Dropped:  p.out.missing(),
+		Blocked:  blocked,
+		Refused:  refused,
+	}
 	ending = p.ending
 	p.mu.Unlock()
 	if orphans == 0 && !ending {

@@ -45,13 +45,19 @@ func (e *Env) newBox(c sandbox.Config) error {
 	c.Masked = masked(c)
 	named := c.Readable
 	c.Readable = nil
+	e.repository = repository(realDir(c.Dir))
+	if c.Listed {
+		c.Readable = slices.Concat(readable(e.repository), []string{realDir(c.Dir)}, named)
+	}
 	if e.box, err = sandbox.New(c); err != nil {
 		return err
 	}
 	e.config, e.cache, e.named = c, c.Cache, named
-	e.repository = repository(realDir(c.Dir))
 	l := e.info.Limits
 	l.Sandbox, l.Writable, l.Temp, l.Network, l.Masked = string(c.Mode), e.box.Writable(), c.Temp, c.Network, c.Masked
+	if !c.Network {
+		l.Hosts = c.Hosts
+	}
 	return nil
 }
 
@@ -105,7 +111,7 @@ func (e *Env) reading() sandbox.Config {
 	temp := filepath.Join(filepath.Dir(c.Temp), readName)
 	r := sandbox.Config{
 		Mode: sandbox.ReadOnly, Dir: dir, Temp: temp, Protected: c.Protected, Overlays: overlays(temp),
-		Masked: c.Masked, Hidden: c.Hidden, NoSockets: true,
+		Masked: c.Masked, Denied: c.Denied, Hidden: c.Hidden, NoSockets: true,
 	}
 	r.Readable = slices.Concat(e.box.Writable(), readable(e.repository), []string{dir}, e.named)
 	for _, dir := range c.Writable {
@@ -179,6 +185,16 @@ func confineVars(vars map[string]string, temp, cache string) {
 	setVars(vars, own)
 }
 
+// proxyVars sets the variables that make programs use the proxy of the sandbox.
+func proxyVars(vars map[string]string) {
+	own := map[string]string{"NODE_USE_ENV_PROXY": "1"}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		own[name], own[strings.ToLower(name)] = "http://"+sandbox.ProxyAddr, "http://"+sandbox.ProxyAddr
+	}
+	own["NO_PROXY"], own["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
+	setVars(vars, own)
+}
+
 // boxFor returns the sandbox of a command, or nil if it is not confined.
 func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
 	if e.box == nil || e.outside {
@@ -203,7 +219,7 @@ func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
 		return named
 	})
 	for _, path := range c.Reveal {
-		if c.ReadOnly && !slices.ContainsFunc(config.Readable, func(dir string) bool { return contains(dir, path) }) {
+		if config.Readable != nil && !slices.ContainsFunc(config.Readable, func(dir string) bool { return contains(dir, path) }) {
 			special.Readable, changed = append(slices.Clip(special.Readable), path), true
 		}
 	}

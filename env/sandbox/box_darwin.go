@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -22,6 +23,9 @@ func New(c Config) (*Box, error) {
 	roots, err := c.roots()
 	if err != nil {
 		return nil, fmt.Errorf("set up the sandbox: %w", err)
+	}
+	if c.proxied() {
+		return nil, errors.New("set up the sandbox: a list of hosts works only on Linux; allow the whole network, or none")
 	}
 	l := c.layout(roots)
 	return &Box{layout: l, profile: profile(l, c)}, nil
@@ -59,6 +63,9 @@ func (b *Box) Expect(string) {}
 
 // Sweep does nothing.
 func (b *Box) Sweep() []string { return nil }
+
+// Refused returns nothing: there is no proxy.
+func (b *Box) Refused() []string { return nil }
 
 // Close does nothing.
 func (b *Box) Close() error { return nil }

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reins-agent/reins/internal/hostproxy"
 )
 
 // Box starts confined processes. It must be closed. Its methods may be called concurrently.
@@ -34,7 +37,9 @@ type Box struct {
 	spawner  *os.Process
 	mounted  map[string]fileID // what the spawner has mounted over itself
 	masks    masks
-	spaces   []space // the mount namespaces of all spawners so far
+	spaces   []space          // the mount namespaces of all spawners so far
+	proxy    *hostproxy.Proxy // nil if there is no list of hosts
+	listener net.Listener     // of the proxy, in the network of the present spawner; nil if there is none
 	reserved []placeholder
 	watch    *watcher         // nil if nothing is watched
 	fresh    []string         // repositories that commands have created since the spawner started
@@ -50,8 +55,16 @@ type Box struct {
 
 // space is a mount namespace. Its id is not used again while the file is open.
 type space struct {
-	id   string
-	file *os.File
+	id       string
+	file     *os.File
+	listener net.Listener // of the proxy, in the network namespace that belongs to it; may be nil
+}
+
+func (s space) close() {
+	s.file.Close()
+	if s.listener != nil {
+		s.listener.Close()
+	}
 }
 
 // boxes counts the boxes of this process.
@@ -64,6 +77,9 @@ func New(c Config) (*Box, error) {
 	if err == nil {
 		b.layout = c.layout(roots)
 		err = checkWritable(b.layout)
+	}
+	if err == nil && c.proxied() {
+		b.proxy, err = hostproxy.New(c.Hosts)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("set up the sandbox: %w", err)
@@ -212,10 +228,19 @@ func (b *Box) Close() error {
 	}
 	b.unreserve()
 	for _, s := range b.spaces {
-		s.file.Close()
+		s.close()
 	}
 	b.spaces = nil
 	return nil
+}
+
+// Refused returns the hosts that commands wanted to reach and could not, since the last call: each as the entries of
+// Config.Hosts that would permit it, separated by commas.
+func (b *Box) Refused() []string {
+	if b.proxy == nil {
+		return nil
+	}
+	return b.proxy.Refused()
 }
 
 // Contains reports whether a process is confined by this box. Processes cannot leave it.

@@ -16,6 +16,7 @@ func (*Box) Allows(string) bool                                        { return 
 func (*Box) Terminal() (host, tty *os.File, err error)                 { return nil, nil, ErrUnsupported }
 func (*Box) Contains(int) bool                                         { return false }
 func (*Box) Sweep() []string                                           { return nil }
+func (*Box) Refused() []string                                         { return nil }
 func (*Box) Expect(string)                                             {}
 func (*Box) Close() error                                              { return nil }
 func (*Box) Traces() (reserved, forbidden []string)                    { return nil, nil }

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,7 +23,13 @@ func (b *Box) launch() error {
 	s := Support{Landlock: landlockVersion(), Seccomp: true, Namespaces: true}
 	err := errNoNamespaces
 	if useNamespaces {
-		err = b.try(rules{namespaces: true, network: b.config.Network, sockets: !b.config.NoSockets, name: b.name}, b.makeMountPoints)
+		err = b.try(rules{
+			namespaces: true,
+			network:    b.config.Network,
+			proxy:      b.config.proxied(),
+			sockets:    !b.config.NoSockets,
+			name:       b.name,
+		}, b.makeMountPoints)
 	}
 	if err != nil && (b.support != nil && b.support.Namespaces || useNamespaces && b.available()) {
 		return err // about these paths, which commands may have chosen: less protection would be their success
@@ -40,6 +47,9 @@ func (b *Box) launch() error {
 	}
 	if s.Landlock < landlockSignals {
 		s.Problems = append(s.Problems, fmt.Sprintf("Landlock has version %d: other processes are protected from version %d (Linux 6.12)", s.Landlock, landlockSignals))
+	}
+	if err == nil && b.config.proxied() && b.listener == nil {
+		s.Problems = append(s.Problems, "the proxy for the permitted hosts does not work here, so commands have no network")
 	}
 	if err == nil {
 		b.support = &s
@@ -95,19 +105,39 @@ func (b *Box) try(r rules, layout func() layout) error {
 	r.layout = layout()
 	err = b.send(pack(r.list()...), nil)
 	var reply []string
+	var files []int
 	if err == nil {
-		reply, _, err = b.receive()
+		reply, files, err = b.receive()
 	}
 	if err == nil && reply[0] != "ready" {
 		_, err = parseReply(reply)
+	}
+	b.listener = nil
+	if err == nil && r.proxy && len(files) == 1 {
+		b.listener = listenerOf(files[0])
 	}
 	if err == nil {
 		err = b.enter(r)
 	}
 	if err != nil {
 		b.drop()
+		if b.listener != nil {
+			b.listener.Close()
+			b.listener = nil
+		}
 	}
 	return err
+}
+
+// listenerOf returns the listener of the spawner, in the network of the commands, or nil.
+func listenerOf(fd int) net.Listener {
+	f := os.NewFile(uintptr(fd), "sandbox-proxy")
+	defer f.Close()
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil
+	}
+	return l
 }
 
 // enter remembers the namespace of the spawner and what is mounted in it.
@@ -126,7 +156,10 @@ func (b *Box) enter(r rules) error {
 		return err
 	}
 	b.prune()
-	b.spaces = append(b.spaces, space{id, file})
+	b.spaces = append(b.spaces, space{id, file, b.listener})
+	if b.listener != nil {
+		go b.proxy.Serve(b.listener)
+	}
 	for _, path := range slices.Concat(r.layout.protected, r.layout.pinned) {
 		b.mounted[path] = identify(path)
 	}
@@ -154,7 +187,7 @@ func (b *Box) prune() {
 	}
 	b.spaces = slices.DeleteFunc(slices.Clone(b.spaces), func(s space) bool {
 		if !used[s.id] {
-			s.file.Close()
+			s.close()
 		}
 		return !used[s.id]
 	})

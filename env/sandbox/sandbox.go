@@ -31,6 +31,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/internal/hostproxy"
 )
 
 // Mode is what commands can write.
@@ -72,11 +74,33 @@ type Config struct {
 	// Readable is set. It is called before each command.
 	Masked []string
 	Hidden func() []string
+	// Denied are files and directories that commands can neither read nor write, also in writable directories: real
+	// paths. In Dir, they look empty.
+	Denied []string
+	// Listed restricts reading for package local, which sets Readable: to the workspace, the system, tools in the home
+	// directory, and what Readable has already.
+	Listed bool
 	// Network lets commands use the network. Without it they have only their own loopback interface. NoSockets
 	// takes that too.
 	Network   bool
 	NoSockets bool
+	// Hosts, without Network, are hosts that commands can reach through an HTTP proxy at [ProxyAddr]: names such as
+	// github.com, *.npmjs.org and example.com:8443, and addresses. The proxy runs in this process and is reachable only
+	// from the commands. It needs Linux with namespaces; without them, commands have no network.
+	Hosts []string
 }
+
+// ProxyAddr is where commands reach the proxy for [Config.Hosts].
+const ProxyAddr = "127.0.0.1:31280"
+
+// CheckHost returns an error unless a text can be one of Hosts.
+func CheckHost(host string) error {
+	_, err := hostproxy.Parse([]string{host})
+	return err
+}
+
+// proxied reports whether commands use a proxy.
+func (c Config) proxied() bool { return len(c.Hosts) > 0 && !c.Network && !c.NoSockets }
 
 // Overlay is a directory that shows the content of another one. Changes do not affect the other one. Where the
 // system does not support that, it is an ordinary directory.
@@ -158,6 +182,11 @@ type layout struct {
 
 // roots returns the real paths of the writable directories, parents first.
 func (c Config) roots() (roots []string, err error) {
+	for _, path := range c.Denied {
+		if within(path, c.Dir) {
+			return nil, fmt.Errorf("deny %s: the workspace is in it", path)
+		}
+	}
 	if c.Mode != WorkspaceWrite {
 		return nil, nil
 	}
@@ -197,6 +226,11 @@ func (c Config) layout(roots []string) layout {
 			l.protected = append(l.protected, path)
 		}
 	}
+	for _, path := range c.Denied {
+		if l.open(path) {
+			l.protected = append(l.protected, path)
+		}
+	}
 	if c.Temp != "" {
 		l.writable = append(l.writable, c.Temp)
 	}
@@ -220,6 +254,7 @@ func (c Config) layout(roots []string) layout {
 			l.masked = append(l.masked, path)
 		}
 	}
+	l.masked = append(l.masked, c.Denied...)
 	l.read(c.Readable, hidden)
 	return l
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/netip"
 	"os"
 	"runtime"
 	"slices"
@@ -39,7 +40,7 @@ func init() {
 		s.send(errorReply(err))
 		os.Exit(1)
 	}
-	s.send("ready")
+	s.ready()
 	s.serve()
 	os.Exit(0)
 }
@@ -104,8 +105,21 @@ func errorReply(err error) []string {
 
 // server is the spawner's side of the socket.
 type server struct {
-	fd   int
-	null int // the null device as commands get it
+	fd     int
+	null   int // the null device as commands get it
+	listen int // listens for the proxy of the host; 0 if it does not
+}
+
+// ready tells the host that commands can be started, and hands over the socket for the proxy.
+func (s *server) ready() {
+	if s.listen == 0 {
+		s.send("ready")
+		return
+	}
+	if unix.Sendmsg(s.fd, pack("ready"), unix.UnixRights(s.listen), nil, unix.MSG_NOSIGNAL) != nil {
+		os.Exit(0) // the host is gone
+	}
+	unix.Close(s.listen)
 }
 
 func (s *server) send(list ...any) {
@@ -165,6 +179,9 @@ func (s *server) confine() error {
 			if err := loopbackUp(); err != nil {
 				return fmt.Errorf("start the loopback interface: %w", err)
 			}
+			if r.proxy {
+				s.listen = listen(netip.MustParseAddrPort(ProxyAddr))
+			}
 		}
 	}
 	if s.null, err = unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
@@ -193,6 +210,23 @@ func (s *server) confine() error {
 		return fmt.Errorf("filter system calls: %w", err)
 	}
 	return nil
+}
+
+// listen returns a socket that listens at an address, or 0. Without it, commands have no network.
+func listen(at netip.AddrPort) int {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	err = unix.Bind(fd, &unix.SockaddrInet4{Addr: at.Addr().As4(), Port: int(at.Port())})
+	if err == nil {
+		err = unix.Listen(fd, unix.SOMAXCONN)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return 0
+	}
+	return fd
 }
 
 // serve starts commands until the host closes the socket.
@@ -284,6 +318,7 @@ type rules struct {
 	layout     layout
 	namespaces bool
 	network    bool
+	proxy      bool // listen for the proxy of the host
 	sockets    bool // of the internet families
 	name       string
 	slack      time.Duration // of the timers of commands
@@ -321,6 +356,9 @@ func (r rules) list() []string {
 	}
 	if r.network {
 		add("i", "")
+	}
+	if r.proxy {
+		add("P", "")
 	}
 	if r.sockets {
 		add("s", "")
@@ -367,6 +405,8 @@ func parseRules(list []string) (r rules) {
 			r.namespaces = true
 		case 'i':
 			r.network = true
+		case 'P':
+			r.proxy = true
 		case 's':
 			r.sockets = true
 		}

@@ -68,7 +68,7 @@ func Main(h Host) int {
 	defer stop()
 	h.quit = quit
 	root := newRoot(h)
-	root.SetArgs(h.Args)
+	root.SetArgs(joinHosts(h.Args))
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK

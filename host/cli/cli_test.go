@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"flag"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +59,9 @@ func TestScripts(t *testing.T) {
 			server := newModelServer()
 			e.Defer(server.Close)
 			e.Setenv("SERVER", server.BaseURL("anthropic"))
+			if u, err := url.Parse(server.BaseURL("anthropic")); err == nil {
+				e.Setenv("ADDR", u.Host)
+			}
 			e.Setenv("CANARY_API_KEY", canary)
 			repo, err := filepath.Abs("../..")
 			if err != nil {

@@ -177,7 +177,7 @@ func (o run) coderEnv(h Host, dir string, box coder.Sandbox) (env.Environment, e
 		}
 		o.box.Writable = append(o.box.Writable, dir)
 	}
-	o.box.Network = true
+	o.box.Network = len(o.box.Hosts) == 0
 	for _, name := range []string{".claude", ".claude.json", ".codex", ".gemini", ".config/opencode", ".local/share/opencode"} { // its own credentials
 		o.box.Readable = append(o.box.Readable, realpath.Resolve(filepath.Join(h.Getenv("HOME"), name)))
 	}

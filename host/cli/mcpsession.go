@@ -194,7 +194,7 @@ func confinedHint(s mcp.Server, e env.Environment) string {
 	if s.Command == "" || s.Unconfined || l == nil || l.Sandbox == "" {
 		return ""
 	}
-	if l.Network {
+	if l.Network || len(l.Hosts) > 0 {
 		return `; it runs in the sandbox, see --unconfined in "reins mcp add --help"`
 	}
 	return `; it runs in the sandbox without network, see --unconfined in "reins mcp add --help"`

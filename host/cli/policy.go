@@ -55,6 +55,16 @@ func (h Host) permissions(s *config.Settings, file string) (p permissions, err e
 		p.mode = mode
 	}
 	p.rules.Allow, p.rules.Ask, p.rules.Deny = append(p.rules.Allow, more.Allow...), append(p.rules.Ask, more.Ask...), append(p.rules.Deny, more.Deny...)
+	_, denied := s.SandboxPaths()
+	for _, path := range denied {
+		for _, name := range []string{"Read", "Edit"} {
+			r, err := policy.ParseRule(name + "(/" + escapePattern(path) + ")")
+			if err != nil {
+				return p, usagef("sandbox.denied: %v", err)
+			}
+			p.rules.Deny = append(p.rules.Deny, r)
+		}
+	}
 	p.rules = forOwnNames(p.rules)
 	p.workspace = h.workspace()
 	p.own = slices.Clip(p.workspace.Protected)
@@ -64,6 +74,11 @@ func (h Host) permissions(s *config.Settings, file string) (p permissions, err e
 		p.workspace.Protected = append(p.workspace.Protected, realpath.Resolve(a.Path), realpath.Resolve(a.Path+".head"))
 	}
 	return p, nil
+}
+
+// escapePattern returns the pattern that matches only a path.
+func escapePattern(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(path)
 }
 
 // yes approves what the standard policy would ask about. What that policy denies stays denied.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,23 +14,59 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
-	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/llm/connect"
 )
 
 // boxFlags select the sandbox of commands.
 type boxFlags struct {
 	mode     string
-	network  bool
+	network  networkFlag
 	writable []string
 }
 
 func (o *boxFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.mode, "sandbox", "", "what commands and file tools can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)")
-	f.BoolVar(&o.network, "network", false, "let commands in the sandbox use the network")
+	f.Var(&o.network, "network", "let commands in the sandbox use the network, or only reach `HOSTS` such as github.com,*.npmjs.org")
+	f.Lookup("network").NoOptDefVal = "true"
 	f.StringSliceVar(&o.writable, "writable", nil, "let commands in the sandbox also write to directory `DIR`")
 	completeWords(cmd, "sandbox", modeWords()...)
+}
+
+// networkFlag is the value of --network: true, false, or hosts. Without a value it is true.
+type networkFlag string
+
+func (n *networkFlag) String() string     { return string(*n) }
+func (n *networkFlag) Set(s string) error { *n = networkFlag(s); return nil }
+
+// Type returns bool, so that the help does not show the default value.
+func (n *networkFlag) Type() string { return "bool" }
+
+// joinHosts joins --network with hosts after it, which would otherwise be another argument.
+func joinHosts(args []string) []string {
+	joined := make([]string, 0, len(args))
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(joined, args[i:]...)
+		}
+		if args[i] == "--network" && i+1 < len(args) && areHosts(args[i+1]) {
+			joined = append(joined, "--network="+args[i+1])
+			i++
+			continue
+		}
+		joined = append(joined, args[i])
+	}
+	return joined
+}
+
+// areHosts reports whether an argument is a list of hosts rather than a prompt or the name of something.
+func areHosts(arg string) bool {
+	for _, host := range strings.Split(arg, ",") {
+		if !strings.ContainsAny(host, ".:") || sandbox.CheckHost(host) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func modeWords() (words []string) {
@@ -45,14 +80,10 @@ func modeWords() (words []string) {
 // If no mode is configured and the system has no sandbox, it warns and returns none. Commands cannot write protected
 // paths.
 func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config, error) {
-	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network}
+	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network.All(), Hosts: s.Sandbox.Network.Hosts()}
 	c.Writable = append(append(c.Writable, s.Sandbox.WritableRoots...), more...)
-	for _, path := range s.Sandbox.Readable {
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(h.Getenv("HOME"), rest)
-		}
-		c.Readable = append(c.Readable, realpath.Resolve(path))
-	}
+	c.Readable, c.Denied = s.SandboxPaths()
+	c.Listed = s.Sandbox.Reading == "listed"
 	for _, dir := range c.Writable {
 		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
 			return c, usagef("the writable directory %s does not exist or is not a directory", dir)

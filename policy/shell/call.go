@@ -315,6 +315,7 @@ func (in *invocation) judge() output {
 		return in.table(p)
 	}
 	in.mentions()
+	in.formats()
 	in.unknown("it runs " + in.name)
 	return text
 }
@@ -343,6 +344,9 @@ func (in *invocation) mentioned(word string) (found []string) {
 	// A program in another language may name it in a string.
 	candidates = append(candidates, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`();,<>|&=[]{}", r) })...)
 	for _, c := range candidates {
+		if rest, ok := strings.CutPrefix(c, "~/"); ok && in.a.Home != "" {
+			c = in.a.Home + "/" + rest // as programs understand it
+		}
 		if c == "" || len(c) > 4096 || strings.ContainsAny(c, "\n\x00") {
 			continue
 		}

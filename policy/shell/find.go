@@ -98,19 +98,30 @@ func (f *finder) test(word string) bool {
 		f.from.regular = f.value().is("f") && !f.from.negated && f.from.alternatives == 0
 	case word == "-newer" || word == "-anewer" || word == "-cnewer" || word == "-samefile":
 		f.uses(Read, f.value())
+		f.narrows(word)
 	case slices.Contains(findValues, word), strings.HasPrefix(word, "-newer"):
 		f.value()
+		f.narrows(word)
 	case word == "-follow":
 		f.from.follows = true
 	case word == "(" || word == ",":
 		f.from.unsure = f.from.unsure || f.from.negated || word == ","
 	case word == "-o" || word == "-or":
 		f.from.or()
+	case slices.Contains([]string{"-empty", "-nouser", "-nogroup", "-false"}, word):
+		f.narrows(word)
 	case slices.Contains(findPlain, word), strings.HasPrefix(word, "-O") && !f.started:
 	default:
 		return false
 	}
 	return true
+}
+
+// narrows records that a test leaves files out, unless it is negated or only about where find looks.
+func (f *finder) narrows(word string) {
+	if !f.from.negated && !slices.Contains([]string{"-D", "-maxdepth", "-mindepth", "-regextype", "-fstype"}, word) {
+		f.from.narrow = true
+	}
 }
 
 // action handles an action, and reports whether the word is one. A word with a dash that is not known counts.
@@ -131,8 +142,15 @@ func (f *finder) action(word string) bool {
 		f.exec(word)
 	case "-delete":
 		f.unknown("find -delete deletes files")
+		n := len(f.effect.Accesses)
 		for _, s := range f.from.starts {
 			f.uses(Delete, s)
+		}
+		if len(f.from.starts) == 0 && !f.from.narrow {
+			f.uses(Delete, literal("."))
+		}
+		for i := range f.effect.Accesses[n:] {
+			f.effect.Accesses[n+i].Whole = !f.from.narrow
 		}
 		return true
 	case "-files0-from":
@@ -178,9 +196,11 @@ type tests struct {
 	regular      bool // all are regular files
 	follows      bool // links are followed
 	unsure       bool
+	narrow       bool // a test leaves files out for more than their type or depth
 }
 
 func (x *tests) name(pattern string) {
+	x.narrow = x.narrow || !x.negated && strings.Trim(pattern, "*") != ""
 	if !x.negated && pattern != Unset {
 		x.names, x.named = append(x.names, pattern), true
 	}
@@ -194,7 +214,7 @@ func (x *tests) or() {
 
 // origin returns what is known about the names, or nil.
 func (x *tests) origin() *origin {
-	o := &origin{files: x.regular && !x.follows && !x.unsure}
+	o := &origin{files: x.regular && !x.follows && !x.unsure, all: !x.narrow}
 	if x.named && !x.unnamed && !x.unsure && !x.follows { // a linked directory may have any name
 		o.names = withHidden(x.names)
 	}
@@ -219,7 +239,7 @@ func (o *origin) orDot() *origin {
 	case slices.Contains(o.starts, ""):
 		return nil
 	case len(o.starts) == 0:
-		return &origin{starts: []string{"."}, names: o.names, files: o.files}
+		return &origin{starts: []string{"."}, names: o.names, files: o.files, all: o.all}
 	}
 	return o
 }

@@ -48,6 +48,8 @@ type Access struct {
 	Follow bool
 	// Split means that the names below are split at blanks, and may lose quotes and backslashes.
 	Split bool
+	// Whole means that all of a file or directory is deleted or moved away.
+	Whole bool
 }
 
 // Effect is what one command of a line does.
@@ -74,6 +76,8 @@ type Effect struct {
 	Copies [][2]string
 	// Repos are directories whose git configuration the command uses.
 	Repos []string
+	// Endless says why the command never stops to start processes, as a fork bomb does. It is empty for others.
+	Endless string
 }
 
 // Unset stands for a word that is only known when the line runs.

@@ -31,6 +31,7 @@ type origin struct {
 	starts []string // directories, relative to the working directory or absolute
 	names  []string // patterns of the last element; none means all
 	files  bool     // there are no symbolic links among them
+	all    bool     // nothing below the directories is left out but for its type or depth
 }
 
 // value returns a value for one of the names.
@@ -165,6 +166,9 @@ func (a *analyzer) function(c *syntax.FuncDecl, st *state) flow {
 		body.dirs = nil
 	}
 	a.stmt(c.Body, body)
+	if c.Name != nil && endless(c) {
+		a.add(Effect{Unknown: "it defines a fork bomb", Endless: c.Name.Value + " starts itself again and again"})
+	}
 	if c.Name != nil && !a.removed[c.Name.Value] && !a.anything {
 		st.scope.funcs = append(st.scope.funcs, c.Name.Value)
 	}

@@ -23,9 +23,24 @@ func (in *invocation) rm() output {
 		in.uses(Delete, g)
 	}
 	for i := range in.effect.Accesses[n:] {
-		in.effect.Accesses[n+i].Deep = deep
+		in.effect.Accesses[n+i].Deep, in.effect.Accesses[n+i].Whole = deep, deep
+	}
+	for _, g := range rest {
+		in.everything(g)
 	}
 	return text
+}
+
+// everything records that the command deletes or overwrites all that a search has found, if that is all there is.
+func (in *invocation) everything(g arg) {
+	for _, v := range g {
+		if !v.inside || v.from == nil || !v.from.all {
+			continue
+		}
+		for _, x := range in.a.below(Delete, in.st, v) {
+			in.effect.Accesses = append(in.effect.Accesses, Access{Kind: Delete, Path: x.Path, Glob: x.Glob, Whole: true})
+		}
+	}
 }
 
 // move handles cp, mv, ln and install: the last operand is written, and the others are read, or written too
@@ -63,7 +78,11 @@ func (in *invocation) move() output {
 	for _, g := range rest {
 		switch in.name {
 		case "mv":
+			n := len(in.effect.Accesses)
 			in.uses(Write, g)
+			for i := range in.effect.Accesses[n:] {
+				in.effect.Accesses[n+i].Whole = true
+			}
 			in.searches(g)
 		case "ln":
 			in.uses(Read, g)

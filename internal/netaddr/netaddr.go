@@ -1,9 +1,7 @@
-package web
+// Package netaddr tells public addresses of the internet from others.
+package netaddr
 
-import (
-	"fmt"
-	"net/netip"
-)
+import "net/netip"
 
 // special lists the special-purpose address blocks of the IANA registries that netip has no methods for, and the other
 // addresses of cloud metadata services. Those with never set are refused even if private addresses are allowed.
@@ -37,21 +35,9 @@ var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96") // ends in an IPv4 address
 )
 
-// check returns an error unless connections to an address are allowed.
-func (c Config) check(a netip.Addr) error {
-	name, never := kind(a)
-	if name == "" || c.AllowPrivate && !never || a == c.public {
-		return nil
-	}
-	return &errRefused{fmt.Errorf("%s is %s address", a, name)}
-}
-
-// errRefused is the error for an address that is not allowed.
-type errRefused struct{ error }
-
-// kind returns the kind of an address, with an article, or "" for a public one. never reports whether it is refused in
+// Kind returns the kind of an address, with an article, or "" for a public one. never reports whether it is refused in
 // every configuration.
-func kind(a netip.Addr) (name string, never bool) {
+func Kind(a netip.Addr) (name string, never bool) {
 	a = a.WithZone("").Unmap()
 	if nat64.Contains(a) {
 		b := a.As16()
