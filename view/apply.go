@@ -361,7 +361,10 @@ func (s *State) called(a *agent, r event.Record, d event.ModelCallEnd) {
 	if d.Error != nil {
 		s.note(r, "error", "model call failed: "+show.Summary(d.Error.Message))
 	}
-	s.note(r, "dropped", show.Dropped(d))
+	if text := show.Dropped(d); text != "" && !s.dropped {
+		s.dropped = true
+		s.note(r, "dropped", text)
+	}
 	s.note(r, "refusal", show.Refusal(d))
 }
 
@@ -496,7 +499,9 @@ func (s *State) ended(a *agent, r event.Record, d event.ToolCallEnd) {
 	case d.Error != nil:
 		t.Code, t.Error = d.Error.Code, strings.Clone(cut(valid(d.Error.Message)))
 		t.Outcome = show.Summary(d.Error.Message)
-		text = strings.TrimSuffix(strings.TrimSpace(text), strings.TrimSpace(d.Error.Message))
+		if i := strings.LastIndex(text, d.Error.Message); i >= 0 {
+			text = text[:i] + text[i+len(d.Error.Message):]
+		}
 	case t.Command:
 		t.Outcome = show.Summary(lastLine(text))
 	}

@@ -30,6 +30,7 @@ type State struct {
 	stop      Stop
 	last      event.Seq
 	closed    bool
+	dropped   bool // it was shown that the server left out thinking
 	changed   []Key
 }
 
@@ -207,13 +208,14 @@ type stateJSON struct {
 	Stop      Stop           `json:"stop,omitzero"`
 	Last      event.Seq      `json:"last"`
 	Closed    bool           `json:"closed,omitempty"`
+	Dropped   bool           `json:"dropped,omitempty"`
 }
 
 // MarshalJSON encodes the state.
 func (s *State) MarshalJSON() ([]byte, error) {
 	j := stateJSON{
 		Items: s.items, Writing: s.writing, Queue: s.queue, Plan: s.plan, Tasks: s.tasks, Approvals: s.approvals,
-		Questions: s.questions, Notices: s.notices, Starts: s.starts, Totals: s.totals, Stop: s.stop, Last: s.last, Closed: s.closed,
+		Questions: s.questions, Notices: s.notices, Starts: s.starts, Totals: s.totals, Stop: s.stop, Last: s.last, Closed: s.closed, Dropped: s.dropped,
 	}
 	for _, path := range s.paths {
 		j.Agents = append(j.Agents, s.agents[path])
@@ -229,7 +231,7 @@ func (s *State) UnmarshalJSON(b []byte) error {
 	}
 	*s = State{
 		items: j.Items, queue: j.Queue, plan: j.Plan, tasks: j.Tasks, approvals: j.Approvals,
-		questions: j.Questions, notices: j.Notices, starts: j.Starts, totals: j.Totals, stop: j.Stop, last: j.Last, closed: j.Closed,
+		questions: j.Questions, notices: j.Notices, starts: j.Starts, totals: j.Totals, stop: j.Stop, last: j.Last, closed: j.Closed, dropped: j.Dropped,
 	}
 	s.index = make(map[Key]int, len(s.items))
 	for i, item := range s.items {
@@ -283,7 +285,11 @@ func (s *State) add(item Item) int {
 	return n
 }
 
-func (s *State) touch(keys ...Key) { s.changed = append(s.changed, keys...) }
+func (s *State) touch(key Key) {
+	if n := len(s.changed); n == 0 || s.changed[n-1] != key {
+		s.changed = append(s.changed, key)
+	}
+}
 
 // note adds a notice or, if it was shown since the last input, counts it.
 func (s *State) note(r event.Record, part, text string) {

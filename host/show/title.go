@@ -3,50 +3,9 @@ package show
 import (
 	"encoding/json"
 	"strings"
-	"time"
 
-	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
 )
-
-// Calls tracks the open tool calls of a session and its subagents. Create one with make.
-type Calls map[string]*call
-
-type call struct {
-	start  event.ToolCallStart
-	asked  time.Time     // when the pending approval was requested
-	waited time.Duration // for approvals
-}
-
-func callName(agent, id string) string { return agent + " " + id }
-
-// Note applies a record. It ignores the end of a call; see End.
-func (c Calls) Note(r event.Record) {
-	switch d := r.Data.(type) {
-	case event.ToolCallStart:
-		c[callName(r.Agent, d.ID)] = &call{start: d}
-	case event.ApprovalRequested:
-		if open := c[callName(r.Agent, d.ID)]; open != nil {
-			open.asked = r.Time
-		}
-	case event.ApprovalResolved:
-		if open := c[callName(r.Agent, d.ID)]; open != nil && !open.asked.IsZero() {
-			open.waited += r.Time.Sub(open.asked)
-			open.asked = time.Time{}
-		}
-	}
-}
-
-// End removes a call and returns its title and its duration without the wait for an approval.
-func (c Calls) End(agent string, d event.ToolCallEnd) (title string, took time.Duration) {
-	key := callName(agent, d.ID)
-	open := c[key]
-	delete(c, key)
-	if open == nil {
-		return Summary(d.Name), d.Duration
-	}
-	return Title(open.start.Name, open.start.Arguments), max(d.Duration-open.waited, 0)
-}
 
 // subjects are the arguments of all tools that best describe a call.
 var subjects = []string{"command", "cmd", "file_path", "path", "dir_path", "pattern", "url", "query", "agent_id", "task", "question", "id"}
