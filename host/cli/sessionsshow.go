@@ -229,7 +229,11 @@ func (v *transcript) said(colour, who string, i view.Item) {
 	if i.Undone != 0 {
 		head += " (undone)"
 	}
-	v.printf("\n%s\n%s\n", v.paint(colour, head), strings.TrimRight(show.Visible(i.Text), "\n"))
+	text := strings.TrimRight(show.Visible(i.Text), "\n")
+	if v.colour && i.Kind != view.KindInput {
+		text = new(show.Markdown).Text(text)
+	}
+	v.printf("\n%s\n%s\n", v.paint(colour, head), text)
 }
 
 func (v *transcript) note(prefix, text string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// status is the end of the terminal while the agent works: the last lines of a running command, and a line with what
-// the agent does, for how long and at what cost. The view's lock guards it.
+// status is the end of the terminal while the agent works: the line of text that the model writes, the last lines of a
+// running command, and a line with what the agent does, for how long and at what cost. The view's lock guards it.
 type status struct {
 	view  *textView // nil before begin
 	file  *os.File
@@ -71,14 +71,20 @@ func (s *status) draw() {
 	s.frame++
 	now, width := time.Now(), screenWidth(s.file)-1
 	root, _ := s.view.state.Agent("")
-	lines := append(runningOutput(&s.view.state, width), s.line(doing(root.Activity, agentsAtWork(&s.view.state), now), now.Sub(s.start), width))
+	lines := unfinished(s.view.partial, width)
+	text := len(lines)
+	lines = append(lines, runningOutput(&s.view.state, width)...)
+	lines = append(lines, s.line(doing(root.Activity, agentsAtWork(&s.view.state), now), now.Sub(s.start), width))
 	var b strings.Builder
 	b.WriteString(s.clearing(s.drawn - 1))
 	for i, line := range lines {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(show.Paint(show.Grey, line))
+		if i >= text {
+			line = show.Paint(show.Grey, line)
+		}
+		b.WriteString(line)
 	}
 	fmt.Fprint(s.file, b.String())
 	if s.drawn == 0 {
@@ -122,6 +128,16 @@ func (s *status) line(what string, took time.Duration, width int) string {
 }
 
 func (s *status) usage() string { return show.Usage(s.spent.Total) }
+
+// unfinished returns the last rows of a line that is not complete.
+func unfinished(text string, width int) []string {
+	const maximum = 4
+	if text == "" {
+		return nil
+	}
+	rows := show.Rows(text, max(width, maximum))
+	return rows[max(len(rows)-maximum, 0):]
+}
 
 // runningOutput returns the last lines of the command that runs, if there is one.
 func runningOutput(s *view.State, width int) (list []string) {

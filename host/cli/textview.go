@@ -21,10 +21,13 @@ type textView struct {
 	itemText  // its colour means that side is coloured and has a status line
 	out, side io.Writer
 	live      bool // out is a terminal: text is shown as it arrives
+	styled    bool // it is the same terminal as side: lines of text are styled, and the last one is in the status
 	watched   bool // side is a terminal
 
 	mu       sync.Mutex
 	midLine  bool   // out is in the middle of a line
+	partial  string // the line of text that is not complete, with styled
+	markdown show.Markdown
 	said     string // the current message so far
 	words    words
 	stream   show.Stream
@@ -44,6 +47,7 @@ func newTextView(h Host) *textView {
 		out:      h.Stdout,
 		side:     h.Stderr,
 		live:     isTerminal(h.Stdout),
+		styled:   h.colours(h.Stdout) && h.colours(h.Stderr),
 		watched:  isTerminal(h.Stderr),
 	}
 	v.status.file, _ = h.Stderr.(*os.File)
@@ -133,7 +137,7 @@ func (v *textView) workingIn(dir string) {
 func (v *textView) note(prefix string, data event.Data) {
 	switch d := data.(type) {
 	case event.ModelRetry:
-		if d.Discard && v.midLine {
+		if d.Discard && (v.midLine || v.partial != "") {
 			v.say(" [interrupted]")
 		}
 		v.said = ""
@@ -175,11 +179,25 @@ func (v *textView) say(text string) {
 		return
 	}
 	v.said += text
+	if v.styled {
+		v.partial += v.stream.Visible(text)
+		if i := strings.LastIndexByte(v.partial, '\n'); i >= 0 {
+			v.status.hide()
+			v.write(v.markdown.Text(v.partial[:i]) + "\n")
+			v.partial = v.partial[i+1:]
+		}
+		return
+	}
 	v.status.hide()
-	if _, err := io.WriteString(v.out, v.stream.Visible(text)); err != nil && v.err == nil {
+	v.write(v.stream.Visible(text))
+	v.midLine = !strings.HasSuffix(text, "\n")
+}
+
+// write writes to out.
+func (v *textView) write(text string) {
+	if _, err := io.WriteString(v.out, text); err != nil && v.err == nil {
 		v.err = fmt.Errorf("cannot write the output: %w", err)
 	}
-	v.midLine = !strings.HasSuffix(text, "\n")
 }
 
 // endText prints the rest of a message, or all of it if nothing was streamed.
@@ -189,11 +207,16 @@ func (v *textView) endText(text string) {
 	}
 	v.said = ""
 	v.endLine()
+	v.markdown = show.Markdown{}
 }
 
 // endLine ends an unfinished line of out.
 func (v *textView) endLine() {
 	v.status.hide()
+	if v.partial != "" {
+		v.write(v.markdown.Line(v.partial) + "\n")
+		v.partial = ""
+	}
 	if v.midLine {
 		fmt.Fprintln(v.out)
 		v.midLine = false

@@ -222,3 +222,28 @@ func TestStatus_ShowsTheLastLinesOfARunningCommand(t *testing.T) {
 		t.Errorf("when it has ended: %q", got)
 	}
 }
+
+func TestTextView_TerminalStylesLinesThatAreComplete(t *testing.T) {
+	var out, side strings.Builder
+	v := &textView{out: &out, side: &side, live: true, styled: true}
+	show := func(d event.Data) string {
+		if err := v.show(event.Record{Data: d}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	show(event.ModelCallStart{})
+	if got := show(event.TextDelta{Text: "# He"}); got != "" {
+		t.Errorf("before the line is complete: %q", got)
+	}
+	if got := strings.Join(unfinished(v.partial, 20), "|"); got != "# He" {
+		t.Errorf("the status shows %q", got)
+	}
+	if got, want := show(event.TextDelta{Text: "llo\nI **am** th"}), "\x1b[1mHello\x1b[0m\n"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	want := "\x1b[1mHello\x1b[0m\nI \x1b[1mam\x1b[0m there.\n"
+	if got := show(event.TextEnd{Message: llm.AssistantText("# Hello\nI **am** there.")}); got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}

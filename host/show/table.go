@@ -19,7 +19,8 @@ type Column struct {
 	Colour string // of the cells
 }
 
-// Table is a table of text. Its last column is truncated to the width of the terminal.
+// Table is a table of text. On a terminal it fits its width: the last column is truncated first, and then the widest of
+// the others that are not aligned right.
 type Table struct {
 	Columns []Column
 	rows    [][]string
@@ -101,7 +102,25 @@ func (t *Table) widths(maximum int) []int {
 		left -= w + 2
 	}
 	widths[last] = min(widths[last], max(left, minimum))
+	t.shrink(widths, widths[last]-left)
 	return widths
+}
+
+// shrink makes the widest columns narrower, by a number of columns of the terminal if possible.
+func (t *Table) shrink(widths []int, over int) {
+	const minimum = 8
+	for ; over > 0; over-- {
+		widest := -1
+		for i, c := range t.Columns[:len(widths)-1] {
+			if !c.Right && widths[i] > max(minimum, Width(c.Title)) && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
 }
 
 // Width returns the number of terminal columns of a text.
