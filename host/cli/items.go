@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/event"
@@ -69,12 +70,10 @@ func toolNotices(t view.Tool) (list []string) {
 func (f itemText) output(indent string, o view.Output, first, last int) string {
 	head, tail := o.Lines()
 	omitted := o.Omitted
-	if len(head) == 0 { // it is whole, or it still grows
-		n := min(len(tail), first)
-		if omitted > 0 {
-			n = 0
-		}
-		head, tail = tail[:n], tail[n:]
+	if omitted == 0 { // it is whole
+		all := slices.Concat(head, tail)
+		n := min(len(all), first)
+		head, tail = all[:n], all[n:]
 	}
 	if cut := len(head) - first; cut > 0 {
 		head, omitted = head[:first], omitted+cut
