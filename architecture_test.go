@@ -37,7 +37,7 @@ var layers = [][]string{
 	{"tool/callhook"},
 	{"event", "mcp"},
 	{"event/filestore", "event/storetest"},
-	{"agent/step"},
+	{"agent/step", "home"},
 	{"agent"},
 	{"coding/textfile"},
 	{"coding/textfile/textfiletest"},
@@ -171,7 +171,7 @@ func TestArchitecture_NothingMakesTheLinkerKeepAllMethods(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/prompt/userdocs.go", "coding/state.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/mutants", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
+	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/prompt/userdocs.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "home", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/mutants", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "skill", "trust", "worktree",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +28,7 @@ type Secrets struct {
 type Audit struct {
 	// Off disables it.
 	Off bool
-	// Path is the file. It defaults to [AuditFile] of the state directory. Without a state directory there is no log.
+	// Path is the file. It defaults to the one in the state directory. Without a state directory there is no log.
 	Path string
 	// MaxSize and Keep limit the log; zero fields use the defaults of package audit.
 	MaxSize int64
@@ -37,12 +36,6 @@ type Audit struct {
 	// Optional lets tools run while the log cannot be written. Otherwise all calls are refused until it can be.
 	Optional bool
 }
-
-// auditDir is the directory in a state directory for the audit log.
-const auditDir = "audit"
-
-// AuditFile returns the audit log of a state directory.
-func AuditFile(state string) string { return filepath.Join(state, auditDir, "audit.jsonl") }
 
 // conceal creates the redactor of the session.
 func (b *builder) conceal(ctx context.Context) (err error) {
@@ -64,7 +57,7 @@ func (b *builder) conceal(ctx context.Context) (err error) {
 func (b *builder) audit(context.Context) error {
 	c := b.config.Audit
 	if c.Path == "" && b.state != "" {
-		c.Path = AuditFile(b.state)
+		c.Path = b.state.Audit()
 	}
 	if c.Off || c.Path == "" || b.session.Audit != nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/audit"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
@@ -20,7 +21,7 @@ const plantedVar, plantedDotenv = "planted-in-the-variable", "planted-in-the-fil
 // auditLines returns the lines of the audit log, which must be valid.
 func (g *openRig) auditLines() (lines []audit.Line) {
 	g.Helper()
-	path := AuditFile(g.state)
+	path := home.Dir(g.state).Audit()
 	r, err := audit.Verify(path, "")
 	if err != nil || !r.OK() {
 		g.Fatalf("the audit log is not valid: %v %q", err, r.Problems)
@@ -39,7 +40,7 @@ func (g *openRig) auditLines() (lines []audit.Line) {
 func (g *openRig) without(text string) {
 	g.Helper()
 	err := filepath.WalkDir(g.state, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() && d.Name() == CheckpointsDir {
+		if err == nil && d.IsDir() && d.Name() == "checkpoints" {
 			return filepath.SkipDir
 		}
 		if err != nil || !d.Type().IsRegular() {
@@ -114,7 +115,7 @@ func TestOpen_AuditsEveryCallAndRedactsSecrets(t *testing.T) {
 func TestOpen_RefusesToolsWhileTheAuditLogCannotBeWritten(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		g := newOpenRig(t)
-		dir := filepath.Dir(AuditFile(g.state))
+		dir := filepath.Dir(home.Dir(g.state).Audit())
 		turn := 0
 		g.model = &llmtest.Script{Reply: func(int, *llm.Request) llmtest.Turn {
 			turn++

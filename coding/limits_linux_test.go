@@ -13,6 +13,7 @@ import (
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -192,7 +193,7 @@ func TestSandbox_CachesOfTheUserAreReadButNotChanged(t *testing.T) {
 	}
 	t.Setenv("GOCACHE", user)
 	state := t.TempDir()
-	config := local.Config{Sandbox: sandbox.Config{Cache: SandboxCache(state, "x")}}
+	config := local.Config{Sandbox: sandbox.Config{Cache: home.Dir(state).Cache("x")}}
 	b := newBoxed(t, config)
 	out := b.call("shell", map[string]any{"command": "cat $GOCACHE/entry && echo new > $GOCACHE/entry && echo x > $GOCACHE/more && cat $GOCACHE/entry"})
 	if !out.OK() || !strings.Contains(out.Model, "old\nnew") {

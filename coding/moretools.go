@@ -40,7 +40,7 @@ func (b *builder) remember(context.Context) error {
 	if c := b.config.Memory; c.Off || b.state == "" {
 		return nil
 	}
-	notes := memory.Open(b.state, b.session.Env.Info().Dir)
+	notes := memory.Open(b.state.Memory(), b.session.Env.Info().Dir)
 	b.notes = &notes
 	if b.config.Prompt.Memory != nil {
 		return nil

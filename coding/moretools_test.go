@@ -10,6 +10,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/memory"
 	"github.com/reins-agent/reins/coding/prompt"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
@@ -71,7 +72,7 @@ func TestMoreTools_WorkInTheNativeToolsets(t *testing.T) {
 // keep saves a note as a person would.
 func (g *openRig) keep(text string) {
 	g.Helper()
-	notes := memory.Open(g.state, g.dir)
+	notes := memory.Open(home.Dir(g.state).Memory(), g.dir)
 	if err := notes.Create(g.Context(), memory.Project); err != nil {
 		g.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestOpen_ResumedSessionHasTheCurrentNotes(t *testing.T) {
 	if now := g.ask(g.open(Config{Resume: s.ID()})).Messages[0].Text(); strings.Contains(now, "first version") || !strings.Contains(now, "second version") {
 		t.Errorf("got\n%s", now)
 	}
-	if _, err := memory.Open(g.state, g.dir).Clear(t.Context(), memory.Project); err != nil {
+	if _, err := memory.Open(home.Dir(g.state).Memory(), g.dir).Clear(t.Context(), memory.Project); err != nil {
 		t.Fatal(err)
 	}
 	if now := g.ask(g.open(Config{Resume: s.ID()})).Messages[0].Text(); strings.Contains(now, "second version") || strings.Contains(now, "# Memory") {
@@ -137,7 +138,7 @@ func TestOpen_NotesAreKeptOnlyWithApproval(t *testing.T) {
 		if _, err := s.Submit(t.Context(), llm.Text{Text: "remember"}); err != nil {
 			t.Fatal(err)
 		}
-		notes, err := memory.Open(g.state, g.dir).Notes(memory.Project)
+		notes, err := memory.Open(home.Dir(g.state).Memory(), g.dir).Notes(memory.Project)
 		if err != nil || (len(notes) == 1) != allow {
 			t.Errorf("allowed %v: got notes %v, %v", allow, notes, err)
 		}

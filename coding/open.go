@@ -27,6 +27,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/wire"
@@ -94,7 +95,7 @@ type Config struct {
 	// Resume is the ID of a session to resume. Provider, model, effort and directory default to those of
 	// the session. Its system prompt is kept if it matches the current model, tools and directory.
 	Resume string
-	// State is the directory for sessions, checkpoints and the audit log. It defaults to [StateDir].
+	// State is the directory for sessions, checkpoints and the audit log. It defaults to [home.Find].
 	State string
 	// NoSave keeps the session in memory only. It cannot be resumed or undone.
 	NoSave bool
@@ -149,7 +150,7 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 type builder struct {
 	config  Config
 	session agent.Config // the result
-	state   string       // the state directory, or ""
+	state   home.Dir     // the state directory, or ""
 	meta    event.Meta   // of the resumed session
 	made    []io.Closer  // to be closed with the session
 	git     *prompt.Git  // shared by all prompts of the session
@@ -210,14 +211,14 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 // findStore opens the store and finds the session to resume.
 func (b *builder) findStore(ctx context.Context) (err error) {
 	c, s := &b.config, &b.session
-	b.state = c.State
+	b.state = home.Dir(c.State)
 	if s.Store == nil && !c.NoSave {
 		if b.state == "" {
-			if b.state, err = StateDir(c.Connect.Getenv); err != nil {
+			if b.state, err = home.Find(c.Connect.Getenv); err != nil {
 				return err
 			}
 		}
-		if s.Store, err = OpenSessions(b.state, nil); err != nil {
+		if s.Store, err = b.state.OpenSessions(nil); err != nil {
 			return err
 		}
 	}
@@ -250,10 +251,10 @@ func (b *builder) createEnv(context.Context) error {
 	}
 	c := local.Config{Dir: dir, Vars: b.config.Vars, Pass: b.config.Pass, Sandbox: b.config.Sandbox}
 	if c.Sandbox.Mode == sandbox.WorkspaceWrite && c.Sandbox.Cache == "" && b.state != "" {
-		c.Sandbox.Cache = SandboxCache(b.state, dir)
+		c.Sandbox.Cache = b.state.Cache(dir)
 	}
 	if c.Sandbox.Mode != "" && b.state != "" {
-		if err := reserveState(b.state, dir); err != nil {
+		if err := b.state.Reserve(dir); err != nil {
 			return err
 		}
 	}

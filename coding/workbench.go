@@ -11,6 +11,7 @@ import (
 
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/tool"
@@ -30,7 +31,7 @@ type Workbench struct {
 // audit log. It uses only the corresponding fields of Config. newTools creates the tools. In the audit log, the calls
 // have a random session ID.
 func OpenWorkbench(ctx context.Context, c Config, newTools func(ToolConfig) (*tool.Registry, error)) (*Workbench, error) {
-	b := &builder{config: c, session: c.Session, state: c.State}
+	b := &builder{config: c, session: c.Session, state: home.Dir(c.State)}
 	b.config.ToolConfig.State = tools.NewState()
 	w, err := b.workbench(ctx, newTools)
 	if err != nil {

@@ -43,7 +43,7 @@ func (b *builder) addWorktrees(context.Context) error {
 		return nil
 	}
 	b.trees = &worktrees{home: s.Env, open: map[string]*worktree.Tree{}}
-	b.trees.store = worktree.Store{Dir: WorktreesDir(b.state), Env: b.elsewhere, Trusted: b.config.Prompt.Trusted, Wait: 10 * time.Second}
+	b.trees.store = worktree.Store{Dir: b.state.Worktrees(), Env: b.elsewhere, Trusted: b.config.Prompt.Trusted, Wait: 10 * time.Second}
 	b.made = append(b.made, b.trees)
 	b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], b.trees.enterTool(), b.trees.exitTool())
 	if s.Subagents.Isolate == nil {
@@ -62,7 +62,7 @@ func (b *builder) elsewhere(dir string) (env.Environment, error) {
 		return info.Paths().Within(w, info.Dir) || info.Paths().Within(info.Dir, w)
 	})
 	if c.Sandbox.Mode == sandbox.WorkspaceWrite {
-		c.Sandbox.Cache = SandboxCache(b.state, dir)
+		c.Sandbox.Cache = b.state.Cache(dir)
 	}
 	return Local(c, b.session.Policy, policy.Workspace{Home: b.session.Workspace.Home})
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -73,7 +74,7 @@ func TestWorktree_Lives(t *testing.T) {
 	}
 	state := filepath.Join(dir, "state")
 	c := Config{State: state, Model: "m", Session: agent.Config{ID: "tree", Client: &llmtest.Script{Reply: treeModel}, Policy: policy.AllowAll{}}}
-	store, err := OpenSessions(state, nil)
+	store, err := home.Dir(state).OpenSessions(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ import (
 type Store struct{ dir string }
 
 // Open returns the store in a state directory. It creates nothing.
-func Open(state string) *Store { return &Store{filepath.Join(state, "trust")} }
+func Open(dir string) *Store { return &Store{dir} }
 
 // State describes whether a directory is trusted.
 type State struct {

@@ -26,7 +26,7 @@ func newWorkspace(t *testing.T) workspace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return workspace{t, dir, Open(t.TempDir())}
+	return workspace{t, dir, Open(filepath.Join(t.TempDir(), "trust"))}
 }
 
 func (w workspace) path(name string) string { return filepath.Join(w.dir, name) }

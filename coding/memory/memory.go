@@ -50,12 +50,12 @@ type Store struct {
 
 // Open returns the store in a state directory. The project is the repository that contains dir, or dir itself. A .git that
 // is broken or cannot be read counts as one, so that notes of a project do not reach another. Open does not create files.
-func Open(state, dir string) Store {
+func Open(notes, dir string) Store {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
 	top, _, _ := gitdir.Find(gitdir.Host, dir) // an error is about a project as well
-	return Store{dir: filepath.Join(state, "memory"), project: cmp.Or(top, dir)}
+	return Store{dir: notes, project: cmp.Or(top, dir)}
 }
 
 // Path returns the file of a scope. It may not exist.

@@ -228,21 +228,21 @@ func TestShown_NewestNotesWithinTheBudget(t *testing.T) {
 
 func TestStore_ProjectsHaveTheirOwnFiles(t *testing.T) {
 	r := newRig(t)
-	state := filepath.Dir(r.store.dir)
-	if got := Open(state, r.project); got != r.store {
+	notes := r.store.dir
+	if got := Open(notes, r.project); got != r.store {
 		t.Errorf("the root of the repository has %v, a directory in it %v", got, r.store)
 	}
 	if err := os.Mkdir(filepath.Join(r.project, "sub", ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := Open(state, filepath.Join(r.project, "sub/dir")); got != r.store {
+	if got := Open(notes, filepath.Join(r.project, "sub/dir")); got != r.store {
 		t.Errorf("below an empty .git there is %v, want %v", got, r.store)
 	}
-	if other := Open(state, t.TempDir()); other.Path(Project) == r.store.Path(Project) || other.Path(User) != r.store.Path(User) {
+	if other := Open(notes, t.TempDir()); other.Path(Project) == r.store.Path(Project) || other.Path(User) != r.store.Path(User) {
 		t.Errorf("another project has %s", other.Path(Project))
 	}
-	if !strings.HasPrefix(r.store.Path(Project), state+string(filepath.Separator)) {
-		t.Errorf("%s is not in the state directory", r.store.Path(Project))
+	if !strings.HasPrefix(r.store.Path(Project), notes+string(filepath.Separator)) {
+		t.Errorf("%s is not with the notes", r.store.Path(Project))
 	}
 }
 

@@ -45,7 +45,7 @@ func auditConfig(h Host, s *config.Settings) (a coding.Audit, err error) {
 		if err != nil {
 			return a, err
 		}
-		a.Path = coding.AuditFile(state)
+		a.Path = state.Audit()
 	}
 	return a, nil
 }

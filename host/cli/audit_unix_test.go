@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/audit"
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/home"
 )
 
 func TestAuditTail_FollowsTheLogIntoANewFile(t *testing.T) {
 	cmd := command(t, "audit", "tail", "-f", "-n", "1", "--tool", "shell")
 	state := filepath.Join(cmd.Dir, "state")
 	cmd.Env = append(cmd.Env, "REINS_HOME="+state)
-	log, err := audit.Open(coding.AuditFile(state), audit.Config{MaxSize: 1000})
+	log, err := audit.Open(home.Dir(state).Audit(), audit.Config{MaxSize: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestAuditTail_FollowsTheLogIntoANewFile(t *testing.T) {
 			add(want[i+1], "shell")
 		}
 	}
-	if files, err := audit.Files(coding.AuditFile(state)); err != nil || len(files) < 3 {
+	if files, err := audit.Files(home.Dir(state).Audit()); err != nil || len(files) < 3 {
 		t.Errorf("the log has the files %q, want several", files)
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {

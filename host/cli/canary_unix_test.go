@@ -17,8 +17,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/reins-agent/reins/coding"
 )
 
 // wireTap records what is sent to a server.
@@ -147,7 +145,7 @@ func TestCanaries_ReachNothingThatIsWrittenOrSent(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		// Checkpoints are copies of the workspace for undo.
-		if err == nil && d.IsDir() && d.Name() == coding.CheckpointsDir {
+		if err == nil && d.IsDir() && d.Name() == "checkpoints" {
 			return fs.SkipDir
 		}
 		if err != nil || !d.Type().IsRegular() || name == filepath.Join(work, ".env") {

@@ -121,7 +121,7 @@ func (o run) coder(h Host, dir string) (coder.Config, error) {
 	if err != nil {
 		return coder.Config{}, err
 	}
-	c := coder.Config{State: state, FullAccess: s.Coder.FullAccess, Log: func(m coder.Metrics) {
+	c := coder.Config{State: string(state), FullAccess: s.Coder.FullAccess, Log: func(m coder.Metrics) {
 		if line, err := marshal(m); err == nil {
 			fmt.Fprintf(h.Stderr, "reins: coder metrics %s\n", line)
 		}
@@ -180,7 +180,7 @@ func (o run) coderEnv(h Host, dir string, box coder.Sandbox) (env.Environment, e
 		o.box.Readable = append(o.box.Readable, realpath.Resolve(filepath.Join(h.Getenv("HOME"), name)))
 	}
 	if state, err := stateDir(h); err == nil && o.box.Mode == sandbox.WorkspaceWrite {
-		o.box.Cache = coding.SandboxCache(state, dir)
+		o.box.Cache = state.Cache(dir)
 	}
 	return local.New(local.Config{Dir: dir, Pass: slices.Concat(o.pass, s.Coder.Pass), Sandbox: o.box})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -31,7 +30,7 @@ func (h Host) plans() []connect.Plan {
 func (h Host) chatGPT() *chatgpt.Account {
 	a := &chatgpt.Account{Service: h.chatgpt}
 	if dir, err := stateDir(h); err == nil {
-		a.Dir = filepath.Join(dir, "chatgpt")
+		a.Dir = dir.Plans()
 	}
 	return a
 }

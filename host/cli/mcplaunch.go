@@ -67,7 +67,7 @@ func (h Host) serverMemory(root string) serverMemory {
 	if err != nil {
 		return serverMemory{}
 	}
-	return serverMemory{filepath.Join(dir, "mcp", "servers"), root}
+	return serverMemory{dir.MCPServers(), root}
 }
 
 func (m serverMemory) file(name string) string {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,7 @@ func (h Host) grants() *mcp.Grants {
 	if err != nil {
 		return nil
 	}
-	return &mcp.Grants{Dir: filepath.Join(dir, "mcp", "grants")}
+	return &mcp.Grants{Dir: dir.MCPGrants()}
 }
 
 // token returns the Token function for servers.

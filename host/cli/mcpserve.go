@@ -20,6 +20,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/host/coder"
 	"github.com/reins-agent/reins/mcp/serve"
 	"github.com/reins-agent/reins/policy"
@@ -135,10 +136,11 @@ func (o *mcpServe) open(ctx context.Context, h Host, flags *pflag.FlagSet) (*cod
 			Approve: refuser(h),
 		},
 	}
-	var err error
-	if c.State, err = stateDir(h); err != nil && !errors.Is(err, coding.ErrNoStateDir) {
+	state, err := stateDir(h)
+	if err != nil && !errors.Is(err, home.ErrNone) {
 		return nil, err
 	}
+	c.State = string(state)
 	if c.Audit, c.Secrets, err = o.guards(h); err != nil {
 		return nil, err
 	}

@@ -323,7 +323,7 @@ func (r *runner) mcpServers(ctx context.Context, k coding.Connection) (*servers,
 		}
 	}
 	if dir, err := stateDir(r.host); err == nil && !o.noSave {
-		s.logs.dir = filepath.Join(dir, "mcp")
+		s.logs.dir = dir.MCPLogs()
 	}
 	return s, nil
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -75,7 +74,7 @@ func (o mcpTest) run(ctx context.Context, h Host, names []string) error {
 	defer e.Close()
 	var logs serverLogs
 	if dir, err := stateDir(h); err == nil {
-		logs.dir = filepath.Join(dir, "mcp")
+		logs.dir = dir.MCPLogs()
 	}
 	defer logs.Close()
 	client := mcp.Open(ctx, mcp.Config{Env: e, Servers: chosen, Connect: o.timeout, Version: Version, Roots: []string{e.Info().Dir}, Token: h.token(chosen), Log: logs.write})
@@ -203,7 +202,7 @@ func newMCPLogs(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			path := serverLog(filepath.Join(dir, "mcp"), args[0])
+			path := serverLog(dir.MCPLogs(), args[0])
 			old, _ := os.ReadFile(path + ".old") // there may be none
 			data, err := os.ReadFile(path)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {

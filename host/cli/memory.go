@@ -29,7 +29,7 @@ func (h Host) notes() (memory.Store, error) {
 		return memory.Store{}, err
 	}
 	dir, err := realpath.Dir(".")
-	return memory.Open(state, dir), err
+	return memory.Open(state.Memory(), dir), err
 }
 
 // scopeFlag adds --user, and returns the scope that it selects.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/internal/atomicfile"
 	"github.com/reins-agent/reins/llm"
 )
@@ -225,18 +224,15 @@ func readLimited(r io.Reader, name string) ([]byte, error) {
 	return data, nil
 }
 
-// importedPath returns the path of the imported models.
-func importedPath(state string) string { return filepath.Join(state, "models.json") }
-
-func (i imported) write(state string) error {
+func (i imported) write(state home.Dir) error {
 	data, err := json.Marshal(i)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(state, 0o700); err != nil {
+	if err := os.MkdirAll(string(state), 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(importedPath(state), append(data, '\n'), 0o600)
+	return atomicfile.Write(state.Models(), append(data, '\n'), 0o600)
 }
 
 // builtin returns the built-in catalogue with the imported models and prices.
@@ -244,12 +240,12 @@ func (h Host) builtin() (*llm.Catalogue, error) {
 	c := llm.DefaultCatalogue()
 	state, err := stateDir(h)
 	if err != nil {
-		if errors.Is(err, coding.ErrNoStateDir) {
+		if errors.Is(err, home.ErrNone) {
 			err = nil
 		}
 		return c, err
 	}
-	path := importedPath(state)
+	path := state.Models()
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return c, nil

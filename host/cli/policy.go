@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -86,8 +85,8 @@ func (h Host) workspace() (w policy.Workspace) {
 		w.Home = realpath.Resolve(home)
 	}
 	if state, err := stateDir(h); err == nil {
-		for _, dir := range []string{"sessions", "checkpoints", "trust", "audit", "mcp", "models.json"} {
-			w.Protected = append(w.Protected, realpath.Resolve(filepath.Join(state, dir)))
+		for _, path := range state.Protected() {
+			w.Protected = append(w.Protected, realpath.Resolve(path))
 		}
 	}
 	if f, err := h.configFile(config.LayerUser); err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
@@ -110,9 +111,11 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	}
 	if place.store != nil {
 		c.Session.Store = place.store
-		if c.State, err = stateDir(r.host); err != nil {
+		state, err := stateDir(r.host)
+		if err != nil {
 			return c, err
 		}
+		c.State = string(state)
 	}
 	if o.hooks.Has(hook.UserPromptSubmit) { // a hook may refuse the prompt
 		c.Session.Meta.Prompt = ""
@@ -157,7 +160,7 @@ func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
 	a, err = auditConfig(h, c)
 	if o.noSave && layerOf(c, "audit.required") == config.LayerDefault {
 		a.Optional = true
-		if errors.Is(err, coding.ErrNoStateDir) {
+		if errors.Is(err, home.ErrNone) {
 			a.Off, err = true, nil
 		}
 	}
@@ -247,7 +250,7 @@ func (o run) place(ctx context.Context, h Host, dir, command string) (saved, err
 		return saved{}, nil
 	}
 	store, err := openStore(h)
-	if errors.Is(err, coding.ErrNoStateDir) && !o.resumes() {
+	if errors.Is(err, home.ErrNone) && !o.resumes() {
 		return saved{}, usagef("%w, or use --no-save", err)
 	}
 	if err != nil {

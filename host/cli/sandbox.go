@@ -185,11 +185,11 @@ func (h Host) gitCheck() check {
 func (h Host) stateCheck() check {
 	dir, err := stateDir(h)
 	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
+		err = os.MkdirAll(string(dir), 0o700)
 	}
 	if err == nil {
 		var f *os.File
-		if f, err = os.CreateTemp(dir, "doctor-"); err == nil {
+		if f, err = os.CreateTemp(string(dir), "doctor-"); err == nil {
 			f.Close()
 			err = os.Remove(f.Name())
 		}
@@ -197,7 +197,7 @@ func (h Host) stateCheck() check {
 	if err != nil {
 		return check{"sessions", stateMissing, fmt.Sprintf("%v; set REINS_HOME to a writable directory", err)}
 	}
-	return check{"sessions", stateOK, shortDir(h, dir)}
+	return check{"sessions", stateOK, shortDir(h, string(dir))}
 }
 
 func (h Host) keyCheck() check {

@@ -11,16 +11,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/suggest"
 )
 
 // stateDir returns the directory for sessions and checkpoints. It may not exist yet.
-func stateDir(h Host) (string, error) {
-	dir, err := coding.StateDir(h.Getenv)
+func stateDir(h Host) (home.Dir, error) {
+	dir, err := home.Find(h.Getenv)
 	if err != nil {
 		return "", usageError{err}
 	}
@@ -33,7 +33,7 @@ func openStore(h Host) (*filestore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return coding.OpenSessions(dir, func(id string) {
+	return dir.OpenSessions(func(id string) {
 		notef(h, "waiting for commands of a killed run of session %s to end", id)
 	})
 }

@@ -66,7 +66,7 @@ func saveSession(s event.Store, m event.Meta, records []event.Record) error {
 func scriptStore(ts *testscript.TestScript, now time.Time) *filestore.Store {
 	dir, err := stateDir(Host{Getenv: ts.Getenv})
 	ts.Check(err)
-	s, err := filestore.New(filestore.Config{Dir: dir + "/sessions", Now: func() time.Time { return now }})
+	s, err := filestore.New(filestore.Config{Dir: dir.Sessions(), Now: func() time.Time { return now }})
 	ts.Check(err)
 	return s
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/checkpoint"
-	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/host/show"
@@ -342,7 +341,7 @@ func verifyCheckpoints(ctx context.Context, h Host, asJSON bool) (all, bad int, 
 	if err != nil {
 		return 0, 0, err
 	}
-	root := filepath.Join(state, coding.CheckpointsDir)
+	root := state.Checkpoints()
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, 0, fmt.Errorf("cannot list the checkpoints: %w", err)
@@ -363,7 +362,7 @@ func verifyCheckpoints(ctx context.Context, h Host, asJSON bool) (all, bad int, 
 			bad++
 		}
 		report := storeJSON{e.Name(), len(problems) == 0, errorTexts(problems)}
-		if err := printProblems(h, coding.CheckpointsDir+"/"+e.Name(), report.Problems, report, asJSON); err != nil {
+		if err := printProblems(h, "checkpoints/"+e.Name(), report.Problems, report, asJSON); err != nil {
 			return all, bad, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/trust"
 )
 
@@ -499,7 +500,7 @@ func TestTrust_AsksOnTheTerminal(t *testing.T) {
 		if text := con.end(code); !strings.Contains(text, ".mcp.json") || strings.Contains(text, "trusted "+cmd.Dir) != (code == 0) {
 			t.Errorf("%q: got %s", keys, text)
 		}
-		st, err := trust.Open(state).State(cmd.Dir)
+		st, err := trust.Open(home.Dir(state).Trust()).State(cmd.Dir)
 		if err != nil || st.Trusted != (code == 0) {
 			t.Errorf("%q: trusted %v, %v", keys, st.Trusted, err)
 		}

@@ -195,7 +195,7 @@ func (o toolCall) environment(h Host) (*local.Env, error) {
 		return nil, err
 	}
 	if state, err := stateDir(h); err == nil && box.Mode == sandbox.WorkspaceWrite {
-		box.Cache = coding.SandboxCache(state, o.dir)
+		box.Cache = state.Cache(o.dir)
 	}
 	return local.New(local.Config{Dir: o.dir, Sandbox: box, Pass: s.Environment.Pass})
 }

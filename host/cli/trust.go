@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/trust"
 )
@@ -42,7 +42,7 @@ Trust covers the listed files, not the programs that they run.`,
 			if err != nil {
 				return err
 			}
-			store := trust.Open(state)
+			store := trust.Open(state.Trust())
 			switch {
 			case o.asJSON && !o.list:
 				return usagef("--json needs --list")
@@ -71,7 +71,7 @@ func newUntrust(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			root, was, err := trust.Open(state).Untrust(cmp.Or(strings.Join(args, ""), "."))
+			root, was, err := trust.Open(state.Trust()).Untrust(cmp.Or(strings.Join(args, ""), "."))
 			switch {
 			case err != nil:
 				return err
@@ -215,7 +215,7 @@ func (o trustCommand) printList(h Host, store *trust.Store) error {
 func trusts(h Host, dir string) bool {
 	st, err := h.trustState(dir)
 	switch {
-	case errors.Is(err, coding.ErrNoStateDir):
+	case errors.Is(err, home.ErrNone):
 	case err != nil:
 		notef(h, "untrusted project: %v", err)
 	case len(st.Changed) > 0:
@@ -241,7 +241,7 @@ func (h Host) trustState(dir string) (trust.State, error) {
 	if err != nil {
 		return trust.State{}, err
 	}
-	return trust.Open(state).State(dir)
+	return trust.Open(state.Trust()).State(dir)
 }
 
 // nameFiles lists the first few files of a list.

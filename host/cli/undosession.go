@@ -75,7 +75,7 @@ func openCheckpoints(h Host, dir string) (*checkpoint.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	checkpoints, err := coding.OpenCheckpoints(state, dir)
+	checkpoints, err := state.OpenCheckpoints(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usageError{err}
 	}

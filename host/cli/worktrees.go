@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
@@ -36,7 +35,7 @@ func (h Host) trees() (worktree.Store, error) {
 	if ok, _ := sandbox.Available(); ok {
 		box = sandbox.Config{Mode: sandbox.WorkspaceWrite, Protected: h.workspace().Protected}
 	}
-	return worktree.Store{Dir: coding.WorktreesDir(state), Env: func(dir string) (env.Environment, error) {
+	return worktree.Store{Dir: state.Worktrees(), Env: func(dir string) (env.Environment, error) {
 		return local.New(local.Config{Dir: dir, Sandbox: box})
 	}}, nil
 }

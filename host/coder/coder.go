@@ -32,7 +32,7 @@ const (
 
 // Config configures runs. Exactly one of Session and Command must be set.
 type Config struct {
-	// State is the directory for sessions and checkpoints; see [coding.StateDir].
+	// State is the directory for sessions and checkpoints; see [home.Find].
 	State string
 	// Session returns the configuration of a session for a directory. It must confine the session to the sandbox and
 	// must not wait for a user. Run adds the store, the session to resume and the constraints.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 )
@@ -190,7 +191,7 @@ func TestRun_FailuresOfASession(t *testing.T) {
 	t.Run("session in use", func(t *testing.T) {
 		r := newRig(t, llmtest.Say("one"), llmtest.Say("two"))
 		first := r.run(Request{})
-		store, err := coding.OpenSessions(r.config.State, nil)
+		store, err := home.Dir(r.config.State).OpenSessions(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/reins-agent/reins/checkpoint"
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -41,7 +41,7 @@ func (r *run) openScope(ctx context.Context) (*scope, error) {
 	}
 	s := &scope{dir: r.request.Dir, allowed: r.request.AllowedFiles, written: map[string]string{}}
 	var err error
-	if s.store, err = coding.OpenCheckpoints(r.config.State, s.dir); err != nil {
+	if s.store, err = home.Dir(r.config.State).OpenCheckpoints(s.dir); err != nil {
 		return nil, err
 	}
 	s.before, err = s.take(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
@@ -55,7 +56,7 @@ func (r *run) open(ctx context.Context) (*agent.Session, *failure) {
 	if err != nil {
 		return nil, failf(ConfigError, "%v", err)
 	}
-	store, err := coding.OpenSessions(r.config.State, nil)
+	store, err := home.Dir(r.config.State).OpenSessions(nil)
 	if err != nil {
 		return nil, failf(MissingSession, "%v", err)
 	}

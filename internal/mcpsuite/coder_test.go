@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/host/coder"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -136,7 +136,7 @@ func TestInspector_CallsCoder(t *testing.T) {
 // hold opens a session, so that nobody else can.
 func hold(t *testing.T, vars []string, id string) (release func()) {
 	t.Helper()
-	store, err := coding.OpenSessions(strings.TrimPrefix(vars[1], "REINS_HOME="), nil)
+	store, err := home.Dir(strings.TrimPrefix(vars[1], "REINS_HOME=")).OpenSessions(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -195,7 +195,7 @@ func (x *tests) or() {
 // origin returns what is known about the names, or nil.
 func (x *tests) origin() *origin {
 	o := &origin{files: x.regular && !x.follows && !x.unsure}
-	if x.named && !x.unnamed && !x.unsure {
+	if x.named && !x.unnamed && !x.unsure && !x.follows { // a linked directory may have any name
 		o.names = withHidden(x.names)
 	}
 	for _, g := range x.starts {

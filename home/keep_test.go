@@ -1,4 +1,4 @@
-package coding
+package home
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 
 func TestOpenCheckpoints_Keeps200(t *testing.T) {
 	state, work := t.TempDir(), t.TempDir()
-	store, err := OpenCheckpoints(state, work)
+	store, err := Dir(state).OpenCheckpoints(work)
 	if err != nil {
 		t.Fatal(err)
 	}
-	place, err := checkpointDir(state, work)
+	place, err := Dir(state).checkpointsOf(work)
 	if err != nil {
 		t.Fatal(err)
 	}

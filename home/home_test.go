@@ -1,4 +1,4 @@
-package coding
+package home
 
 import (
 	"errors"
@@ -29,20 +29,20 @@ func TestStatePath_EachSystemHasItsPlace(t *testing.T) {
 			t.Errorf("%s with %s: %q, want %q", c.goos, c.env, got, c.want)
 		}
 	}
-	if _, err := StateDir(func(string) string { return "" }); !errors.Is(err, ErrNoStateDir) || !strings.Contains(err.Error(), "REINS_HOME") {
+	if _, err := Find(func(string) string { return "" }); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "REINS_HOME") {
 		t.Errorf("without a home: %v", err)
 	}
 }
 
 func TestCheckpointDir_IsReadableAndOnePerWorkspace(t *testing.T) {
-	home, root := t.TempDir(), t.TempDir()
+	state, root := t.TempDir(), t.TempDir()
 	dirs := map[string]string{}
 	for _, name := range []string{"my project", "my-project", "…", "a/same", "b/same"} {
 		workspace := root + "/" + name
 		if err := os.MkdirAll(workspace, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		dir, err := checkpointDir(home, workspace)
+		dir, err := Dir(state).checkpointsOf(workspace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestCheckpointDir_IsReadableAndOnePerWorkspace(t *testing.T) {
 			t.Errorf("%s and %s share %s", name, other, dir)
 		}
 		dirs[dir] = name
-		if again, err := checkpointDir(home, workspace+"/../"+name[strings.LastIndex(name, "/")+1:]); err != nil || again != dir {
+		if again, err := Dir(state).checkpointsOf(workspace + "/../" + name[strings.LastIndex(name, "/")+1:]); err != nil || again != dir {
 			t.Errorf("the same place is %s and %s, %v", dir, again, err)
 		}
 	}
@@ -60,16 +60,16 @@ func TestCheckpointDir_IsReadableAndOnePerWorkspace(t *testing.T) {
 		}
 	}
 	if err := os.Symlink(root+"/a", root+"/link"); err == nil {
-		direct, err1 := checkpointDir(home, root+"/a")
-		linked, err2 := checkpointDir(home, root+"/link")
+		direct, err1 := Dir(state).checkpointsOf(root + "/a")
+		linked, err2 := Dir(state).checkpointsOf(root + "/link")
 		if direct != linked || err1 != nil || err2 != nil {
 			t.Errorf("over a link it is %s, not %s (%v, %v)", linked, direct, err1, err2)
 		}
 	}
-	if _, err := checkpointDir(home, root+"/none"); err == nil {
+	if _, err := Dir(state).checkpointsOf(root + "/none"); err == nil {
 		t.Error("a directory that is not there has checkpoints")
 	}
-	if entries, err := os.ReadDir(home); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(state); err != nil || len(entries) > 0 {
 		t.Errorf("%v was made, %v", entries, err)
 	}
 }

@@ -1,0 +1,197 @@
+// Package home knows the layout of the state directory, in which Reins keeps sessions, checkpoints, the audit log and
+// everything else that outlives a process.
+package home
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/internal/realpath"
+)
+
+// ErrNone is returned if the environment does not define a state directory.
+var ErrNone = errors.New("no directory for sessions: REINS_HOME and the home directory are not set; set REINS_HOME to a directory")
+
+// Dir is the path of a state directory, which may not exist yet. The methods return paths in it.
+type Dir string
+
+// Find returns the state directory: $REINS_HOME, or reins in the system's directory for program state. getenv defaults
+// to os.Getenv.
+func Find(getenv func(string) string) (Dir, error) {
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	dir := statePath(runtime.GOOS, getenv)
+	if dir == "" {
+		return "", ErrNone
+	}
+	dir, err := filepath.Abs(dir)
+	return Dir(dir), err
+}
+
+// statePath returns the state directory on a system, or "" if the environment does not define it.
+func statePath(goos string, getenv func(string) string) string {
+	if dir := getenv("REINS_HOME"); dir != "" {
+		return dir
+	}
+	// XDG requires relative paths to be ignored.
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "reins")
+	}
+	home := getenv("HOME")
+	if goos == "windows" {
+		home = cmp.Or(getenv("USERPROFILE"), home)
+	}
+	switch {
+	case goos == "windows" && getenv("LocalAppData") != "":
+		return filepath.Join(getenv("LocalAppData"), "reins")
+	case home == "":
+		return ""
+	case goos == "windows":
+		return filepath.Join(home, "AppData", "Local", "reins")
+	case goos == "darwin":
+		return filepath.Join(home, "Library", "Application Support", "reins")
+	}
+	return filepath.Join(home, ".local", "state", "reins")
+}
+
+func (d Dir) join(elem ...string) string {
+	return filepath.Join(append([]string{string(d)}, elem...)...)
+}
+
+// Sessions returns the directory of all sessions.
+func (d Dir) Sessions() string { return d.join("sessions") }
+
+// Checkpoints returns the directory of all checkpoints. It has a subdirectory for each workspace.
+func (d Dir) Checkpoints() string { return d.join("checkpoints") }
+
+// Worktrees returns the directory of all worktrees.
+func (d Dir) Worktrees() string { return d.join("worktrees") }
+
+// Audit returns the audit log.
+func (d Dir) Audit() string { return d.join("audit", "audit.jsonl") }
+
+// Trust returns the directory of the decisions which projects the user trusts.
+func (d Dir) Trust() string { return d.join("trust") }
+
+// Memory returns the directory of the notes of all projects.
+func (d Dir) Memory() string { return d.join("memory") }
+
+// MCPLogs returns the directory for the logs of MCP servers.
+func (d Dir) MCPLogs() string { return d.join("mcp") }
+
+// MCPGrants returns the directory for what sign-ins to MCP servers have granted.
+func (d Dir) MCPGrants() string { return d.join("mcp", "grants") }
+
+// MCPServers returns the directory for what is remembered about the MCP servers of each project.
+func (d Dir) MCPServers() string { return d.join("mcp", "servers") }
+
+// Plans returns the directory for sign-ins with a plan.
+func (d Dir) Plans() string { return d.join("chatgpt") }
+
+// Models returns the file with imported models.
+func (d Dir) Models() string { return d.join("models.json") }
+
+// Cache returns the directory for the caches of sandboxed commands in a workspace. Each workspace has its own, so that
+// a project cannot use what another one put into a cache.
+func (d Dir) Cache(workspace string) string {
+	abs, err := filepath.Abs(workspace)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(abs))
+	return d.join("sandbox", hex.EncodeToString(sum[:8]))
+}
+
+// Protected returns what neither commands nor file tools may change.
+func (d Dir) Protected() []string {
+	return []string{
+		d.Sessions(),
+		d.Checkpoints(),
+		d.Trust(),
+		filepath.Dir(d.Audit()),
+		d.MCPLogs(),
+		d.Plans(),
+		d.Models(),
+	}
+}
+
+// Reserve creates the protected directories if the state directory is in a workspace: commands there must not create
+// them first.
+func (d Dir) Reserve(workspace string) error {
+	workspace, err := filepath.Abs(workspace)
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(workspace, string(d)); err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	for _, path := range d.Protected() {
+		if path == d.Models() {
+			continue
+		}
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OpenSessions returns the store of the sessions. It does not create the directory. waiting, if not nil, is called with
+// the ID of a session that cannot be opened until commands of a killed process have stopped.
+func (d Dir) OpenSessions(waiting func(id string)) (*filestore.Store, error) {
+	return filestore.New(filestore.Config{Dir: d.Sessions(), Waiting: waiting})
+}
+
+// keptCheckpoints is the maximum number of checkpoints of a workspace, for all its sessions.
+const keptCheckpoints = 200
+
+// OpenCheckpoints opens the checkpoints of a workspace. They never include sessions, checkpoints or the audit log, even
+// if the state directory is inside the workspace: restoring them would destroy newer data.
+func (d Dir) OpenCheckpoints(workspace string) (*checkpoint.Store, error) {
+	place, err := d.checkpointsOf(workspace)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.Open(checkpoint.Config{
+		Dir:     workspace,
+		Store:   place,
+		Exclude: []string{d.Sessions(), d.Checkpoints(), filepath.Dir(d.Audit())},
+		Keep:    keptCheckpoints,
+	})
+}
+
+// checkpointsOf returns the directory for the checkpoints of a workspace, which is identified by its real path.
+func (d Dir) checkpointsOf(workspace string) (string, error) {
+	real, err := realpath.Dir(workspace)
+	if err != nil {
+		return "", fmt.Errorf("cannot find directory %s: %w", workspace, err)
+	}
+	sum := sha256.Sum256([]byte(real))
+	return filepath.Join(d.Checkpoints(), plainName(filepath.Base(real))+"-"+hex.EncodeToString(sum[:6])), nil
+}
+
+// plainName returns a similar file name that is valid on every system.
+func plainName(name string) string {
+	const maximum = 40
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.':
+			return r
+		}
+		return '-'
+	}, name)
+	if len(name) > maximum {
+		name = name[:maximum]
+	}
+	return cmp.Or(strings.Trim(name, ".-"), "root")
+}
