@@ -62,7 +62,7 @@ func TestTextView_TellsWhatCameFromTheCacheAndWhatHasNoPrice(t *testing.T) {
 		v := &textView{out: &out, side: &side}
 		_ = v.show(event.Record{Data: c.call})
 		_ = v.finish(result{Outcome: "done", Turns: 1, SessionID: "S", saved: true})
-		if got := side.String(); !strings.Contains(got, c.want) || strings.Contains(got, "session S") {
+		if got := side.String(); !strings.Contains(got, c.want) || !strings.HasSuffix(got, "\nsession S\n") {
 			t.Errorf("it shows %q, want %q", got, c.want)
 		}
 	}
