@@ -326,7 +326,7 @@ func TestActivity_MovesWhileTheModelWritesArguments(t *testing.T) {
 		{event.ReasoningDelta{Call: 1, Tokens: 900}, view.Activity{Doing: view.DoingThink, Tokens: 900}},
 		{event.ArgumentsDelta{Call: 1, ID: "c", Name: "write_file", Text: `{"content":"`}, view.Activity{Doing: view.DoingArguments, Title: "write_file", Bytes: 12}},
 		{event.ArgumentsDelta{Call: 1, ID: "c", Name: "write_file", Text: strings.Repeat("x", 1000)}, view.Activity{Doing: view.DoingArguments, Title: "write_file", Bytes: 1012}},
-		{event.ArgumentsDelta{Call: 2, ID: "c", Name: "late"}, view.Activity{Doing: view.DoingArguments, Title: "write_file", Bytes: 1012}},
+		{event.ArgumentsDelta{Call: 2, ID: "c", Name: "late", Text: "late"}, view.Activity{Doing: view.DoingArguments, Title: "write_file", Bytes: 1012}},
 		{event.TextDelta{Call: 1, Text: "abc"}, view.Activity{Doing: view.DoingAnswer, Bytes: 3}},
 	} {
 		s.Apply(event.Record{Seq: event.Seq(i + 1), Data: c.data})
@@ -334,6 +334,32 @@ func TestActivity_MovesWhileTheModelWritesArguments(t *testing.T) {
 		if got := root.Activity; got.Doing != c.want.Doing || got.Title != c.want.Title || got.Bytes != c.want.Bytes || got.Tokens != c.want.Tokens {
 			t.Errorf("after %T it is %+v, want %+v", c.data, got, c.want)
 		}
+	}
+}
+
+func TestState_WhatWillNotContinueDisappears(t *testing.T) {
+	var s view.State
+	apply := func(seq event.Seq, d event.Data) string {
+		s.Apply(event.Record{Seq: seq, Time: epoch, Data: d})
+		return brief(&s)
+	}
+	apply(1, event.ModelCallStart{Call: 1})
+	apply(0, event.TextDelta{Call: 1, Text: "I beg"})
+	if got, want := apply(2, event.ModelRetry{Call: 1, Attempt: 2, Error: event.Error{Message: "cut"}}), "text: I beg\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("an attempt that continues shows %q", got)
+	}
+	if got := apply(3, event.ModelRetry{Call: 1, Attempt: 3, Discard: true, Error: event.Error{Message: "cut"}}); strings.Contains(got, "I beg") {
+		t.Errorf("a discarded attempt shows %q", got)
+	}
+	apply(0, event.TextDelta{Call: 1, Text: "I begin again"})
+	apply(4, event.ToolCallStart{ID: "c", Name: "shell"})
+	apply(5, event.ApprovalRequested{ID: "d", Name: "shell"})
+	want := "notice: retrying in <1ms (attempt 3): cut\nshell: interrupted \nshell: waiting \n"
+	if got := apply(6, event.SessionResume{}); got != want+"notice: resumed\n" {
+		t.Errorf("after the process was killed it shows %q", got)
+	}
+	if root, _ := s.Agent(""); root.Activity.Doing != view.DoingApproval {
+		t.Errorf("it does %+v", root.Activity)
 	}
 }
 
