@@ -108,8 +108,10 @@ type written struct {
 
 // now returns what the agent does.
 func (s *State) now(a *agent) Activity {
-	var running, waiting, asking int
-	var last *call
+	var (
+		running, waiting, asking int
+		last                     *call
+	)
 	for _, c := range a.Open {
 		switch s.items[c.Item].Tool.State {
 		case ToolRunning:
@@ -177,8 +179,14 @@ func (a *agent) item(i int) Item {
 	w := a.Answer
 	if w.Reasoning.Len() > 0 {
 		if i == 0 {
-			said := a.Aloud && len(w.Calls) > 0 && w.Text.Len() == 0
-			return Item{Key: keyOf(a.Path, w.Base, "reasoning"), Kind: KindReasoning, Agent: a.Path, Time: w.Time, Text: w.Reasoning.String(), Said: said}
+			return Item{
+				Key:   keyOf(a.Path, w.Base, "reasoning"),
+				Kind:  KindReasoning,
+				Agent: a.Path,
+				Time:  w.Time,
+				Text:  w.Reasoning.String(),
+				Said:  a.Aloud && len(w.Calls) > 0 && w.Text.Len() == 0,
+			}
 		}
 		i--
 	}

@@ -124,7 +124,8 @@ func (s *State) work(a *agent, r event.Record) {
 	case event.Continue:
 		s.begin(a, r)
 	case event.SteeringQueued:
-		s.queue = append(s.queue, Queued{Seq: r.Seq, Agent: r.Agent, Text: valid(show.MessageText(d.Message)), Origin: d.Origin, FollowUp: d.FollowUp})
+		text := valid(show.MessageText(d.Message))
+		s.queue = append(s.queue, Queued{Seq: r.Seq, Agent: r.Agent, Text: text, Origin: d.Origin, FollowUp: d.FollowUp})
 	case event.SteeringWithdrawn:
 		s.unqueue(r.Agent, d.Queued, llm.Message{}, false)
 	case event.SteeringInjected:
@@ -356,7 +357,15 @@ func (s *State) called(a *agent, r event.Record, d event.ModelCallEnd) {
 		s.totals.Rounds = rounds
 	}
 	if d.Partial != "" && d.Error != nil {
-		s.add(Item{Key: keyOf(a.Path, base, "text"), Kind: KindText, Agent: a.Path, Seq: r.Seq, Time: r.Time, Text: valid(d.Partial), Partial: true})
+		s.add(Item{
+			Key:     keyOf(a.Path, base, "text"),
+			Kind:    KindText,
+			Agent:   a.Path,
+			Seq:     r.Seq,
+			Time:    r.Time,
+			Text:    valid(d.Partial),
+			Partial: true,
+		})
 	}
 	if d.Error != nil {
 		s.note(r, "error", "model call failed: "+show.Summary(d.Error.Message))

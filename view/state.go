@@ -214,8 +214,20 @@ type stateJSON struct {
 // MarshalJSON encodes the state.
 func (s *State) MarshalJSON() ([]byte, error) {
 	j := stateJSON{
-		Items: s.items, Writing: s.writing, Queue: s.queue, Plan: s.plan, Tasks: s.tasks, Approvals: s.approvals,
-		Questions: s.questions, Notices: s.notices, Starts: s.starts, Totals: s.totals, Stop: s.stop, Last: s.last, Closed: s.closed, Dropped: s.dropped,
+		Items:     s.items,
+		Writing:   s.writing,
+		Queue:     s.queue,
+		Plan:      s.plan,
+		Tasks:     s.tasks,
+		Approvals: s.approvals,
+		Questions: s.questions,
+		Notices:   s.notices,
+		Starts:    s.starts,
+		Totals:    s.totals,
+		Stop:      s.stop,
+		Last:      s.last,
+		Closed:    s.closed,
+		Dropped:   s.dropped,
 	}
 	for _, path := range s.paths {
 		j.Agents = append(j.Agents, s.agents[path])
@@ -230,10 +242,21 @@ func (s *State) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*s = State{
-		items: j.Items, queue: j.Queue, plan: j.Plan, tasks: j.Tasks, approvals: j.Approvals,
-		questions: j.Questions, notices: j.Notices, starts: j.Starts, totals: j.Totals, stop: j.Stop, last: j.Last, closed: j.Closed, dropped: j.Dropped,
+		items:     j.Items,
+		index:     make(map[Key]int, len(j.Items)),
+		queue:     j.Queue,
+		plan:      j.Plan,
+		tasks:     j.Tasks,
+		approvals: j.Approvals,
+		questions: j.Questions,
+		notices:   j.Notices,
+		starts:    j.Starts,
+		totals:    j.Totals,
+		stop:      j.Stop,
+		last:      j.Last,
+		closed:    j.Closed,
+		dropped:   j.Dropped,
 	}
-	s.index = make(map[Key]int, len(s.items))
 	for i, item := range s.items {
 		s.index[item.Key] = i
 	}
@@ -305,7 +328,16 @@ func (s *State) note(r event.Record, part, text string) {
 	if s.notices == nil {
 		s.notices = make(map[string]int)
 	}
-	s.notices[id] = s.add(Item{Key: keyOf(r.Agent, r.Seq, part), Kind: KindNotice, Agent: r.Agent, Seq: r.Seq, Time: r.Time, Text: text, Notice: r.Kind(), Count: 1})
+	s.notices[id] = s.add(Item{
+		Key:    keyOf(r.Agent, r.Seq, part),
+		Kind:   KindNotice,
+		Agent:  r.Agent,
+		Seq:    r.Seq,
+		Time:   r.Time,
+		Text:   text,
+		Notice: r.Kind(),
+		Count:  1,
+	})
 }
 
 // repeats reports whether a notice says nothing new when it is repeated.

@@ -110,7 +110,7 @@ type Tool struct {
 	Code    tool.Code        `json:"code,omitempty"`      // of the error
 	Command bool             `json:"command,omitempty"`   // it ran a command
 	Output  Output           `json:"output,omitzero"`     // folded: the last lines while it runs, head and tail at the end
-	Diff    string           `json:"diff,omitempty"`      // of the files it changed, or would change
+	Diff    string           `json:"diff,omitempty"`      // of the files it changed
 	Message *tool.Message    `json:"message,omitempty"`   // for the user
 	Mode    policy.Mode      `json:"mode,omitempty"`      // the permission mode that it switched to
 	Hidden  string           `json:"hidden,omitempty"`    // the invisible characters of the result
