@@ -20,6 +20,7 @@ func (s *State) stream(a *agent, data event.Data) {
 		w.begins(d.Call, DoingAnswer)
 	case event.TextDelta:
 		if w.begins(d.Call, DoingAnswer) {
+			s.saying(a)
 			w.Text.write(d.Text)
 			s.touch(keyOf(a.Path, w.Base, "text"))
 		}
@@ -55,11 +56,19 @@ func (w *answer) begins(call int, what Doing) bool {
 	return true
 }
 
+// saying reports that the reasoning of the answer may count as said from now on, or no longer.
+func (s *State) saying(a *agent) {
+	if w := a.Answer; a.Aloud && w.Reasoning.Len() > 0 && (len(w.Calls) == 0 || w.Text.Len() == 0) {
+		s.touch(keyOf(a.Path, w.Base, "reasoning"))
+	}
+}
+
 func (s *State) arguments(a *agent, d event.ArgumentsDelta) {
 	w := a.Answer
 	i := slices.IndexFunc(w.Calls, func(c written) bool { return c.ID == d.ID })
 	if n := len(w.Calls) - 1; i < 0 || d.ID == "" && w.Calls[n].Name != d.Name {
 		i = len(w.Calls)
+		s.saying(a)
 		w.Calls = append(w.Calls, written{ID: d.ID, Name: d.Name})
 	}
 	w.Calls[i].Bytes += int64(len(d.Text))

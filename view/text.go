@@ -15,7 +15,7 @@ const (
 	liveLines, liveBytes = 10, 4 << 10
 	lineBytes            = 1 << 10
 	diffLines, diffBytes = 1000, 64 << 10
-	growingBytes         = 1 << 20 // of a text that is being written
+	growingBytes         = 8 << 20 // of a text that is being written; answers are not longer by default
 	maxWritten           = 1000    // calls of one answer
 )
 

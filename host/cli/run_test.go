@@ -57,6 +57,7 @@ func TestTextView_InterruptedAnswerIsMarkedAndPrintedAgain(t *testing.T) {
 	var out, side bytes.Buffer
 	v := &textView{out: &out, side: &side, live: true}
 	for _, d := range []event.Data{
+		event.ModelCallStart{},
 		event.TextDelta{Text: "Hal"}, event.ModelRetry{Attempt: 3, Max: 11, Delay: 8 * time.Second, Discard: true, Error: event.Error{Message: "cut"}},
 		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // a slow reader missed the rest
 		event.TextEnd{Message: llm.AssistantText("Hello")},

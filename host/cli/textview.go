@@ -28,8 +28,8 @@ type textView struct {
 	midLine  bool   // out is in the middle of a line
 	partial  string // the line of text that is not complete, with styled
 	markdown show.Markdown
-	said     string // the current message so far
-	words    words
+	said     string   // what was printed of the current item
+	saying   view.Key // the item
 	stream   show.Stream
 	state    view.State
 	seen     map[string]bool // diffs shown by a question
@@ -76,13 +76,15 @@ func (v *textView) display(r event.Record) error {
 	changed := v.state.Apply(r)
 	a, _ := v.state.Agent(r.Agent)
 	prefix := agentPrefix(a)
-	if r.Agent == "" {
-		v.hear(r.Data)
-	}
-	switch d := r.Data.(type) {
+	switch r.Data.(type) {
+	case event.TextDelta, event.ReasoningDelta, event.ArgumentsDelta:
+		if v.live && r.Agent == "" {
+			v.hear(changed)
+		}
 	case event.TextEnd:
 		if r.Agent == "" {
-			v.endText(v.words.Words(d.Message))
+			v.hear(changed)
+			v.endText()
 		}
 	case event.ToolCallEnd:
 		v.tool(prefix, changed)
@@ -94,17 +96,26 @@ func (v *textView) display(r event.Record) error {
 	return v.err
 }
 
-// hear prints what the model says with an event, as far as it is streamed.
-func (v *textView) hear(data event.Data) {
-	text, fresh := v.words.note(data)
-	if !v.live {
-		return
+// hear prints what is new of what the main agent's model says.
+func (v *textView) hear(changed []view.Key) {
+	for _, key := range changed {
+		i, ok := v.state.Find(key)
+		if !ok {
+			continue
+		}
+		item := v.state.Item(i)
+		if item.Kind != view.KindText && !item.Said {
+			continue
+		}
+		if key != v.saying && v.said != "" {
+			v.endLine()
+			v.said = ""
+		}
+		v.saying = key
+		if rest, ok := strings.CutPrefix(item.Text, v.said); ok {
+			v.say(rest)
+		}
 	}
-	if fresh && v.said != "" {
-		v.endLine()
-		v.said = ""
-	}
-	v.say(text)
 }
 
 // repeated reports whether a record only repeats notices that were shown since the last input.
@@ -200,12 +211,9 @@ func (v *textView) write(text string) {
 	}
 }
 
-// endText prints the rest of a message, or all of it if nothing was streamed.
-func (v *textView) endText(text string) {
-	if rest, ok := strings.CutPrefix(text, v.said); ok {
-		v.say(rest)
-	}
-	v.said = ""
+// endText ends what the model says in an answer.
+func (v *textView) endText() {
+	v.said, v.saying = "", ""
 	v.endLine()
 	v.markdown = show.Markdown{}
 }
