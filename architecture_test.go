@@ -48,6 +48,7 @@ var layers = [][]string{
 	{"coding"},
 	{"mcp/serve"},
 	{"host/show"},
+	{"view"},
 	{"host/coder"},
 	{"host/cli"},
 	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite", "internal/mcpsuite", "internal/mutants", "examples", "examples/approval", "examples/budget", "examples/chat", "examples/ci", "examples/environment", "examples/mcp", "examples/minimal", "examples/provider", "examples/stream", "examples/tool", "examples/typed"},

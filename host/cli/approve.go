@@ -20,7 +20,7 @@ import (
 // asker asks the user on the terminal, for approvals and on behalf of the agent.
 type asker struct {
 	host Host
-	view view
+	view face
 	dir  string // the directory that the agent works in; "" is the current one
 
 	asking sync.Mutex // held while a question waits for its answer

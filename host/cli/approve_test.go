@@ -388,8 +388,8 @@ func TestSave_AnAnswerForOneProjectDoesNotHoldInAnother(t *testing.T) {
 
 func TestQuestion_ShowsThePlanAndOffersNoMoreThanThisCall(t *testing.T) {
 	q := askedIn(t, policy.ModePlan, t.TempDir(), "", agent.PlanModeTools(), "exit_plan_mode", map[string]string{"plan": "1. Read.\n2. Write."})
-	want := "\nThe agent asks: exit_plan_mode\n  1. Read.\n  2. Write.\n  why: the tool does not declare what it touches (plan mode allows only what changes nothing)\n" +
-		"\n  y  yes, once\n  n  no; or type what to do instead\n"
+	want := "\nThe agent has a plan:\n  1. Read.\n  2. Write.\n" +
+		"\n  y  yes, carry it out\n  n  no, keep planning; or type what to change\n"
 	if got := q.page(); got != want {
 		t.Errorf("the question is\n%s\nwant\n%s", got, want)
 	}
@@ -414,5 +414,19 @@ func TestAnswer_NumbersOrText(t *testing.T) {
 	}
 	if _, ok := parseAnswer(q, ""); ok {
 		t.Error("nothing counts as an answer")
+	}
+}
+
+func TestQuestion_SaysWhatTheSandboxPrevents(t *testing.T) {
+	for want, accesses := range map[string][]policy.Access{
+		"the sandbox does not let the agent write /opt/x":                                          {{Kind: policy.Read, Target: "/a"}, {Kind: policy.Write, Target: "/opt/x", Outside: true}},
+		"the sandbox does not let the agent delete /opt/x":                                         {{Kind: policy.Delete, Target: "/opt/x", Outside: true}},
+		"it would run outside the sandbox, where it can use the network and change all your files": {{Kind: policy.Exec, Target: "make", Outside: true}},
+	} {
+		s := &sheet{}
+		s.reason(tool.Request{Accesses: accesses, Decision: policy.Decision{Code: "outside_sandbox", Reason: "runs: make, outside the sandbox"}})
+		if len(s.rows) != 1 || s.rows[0] != "  why: "+want {
+			t.Errorf("the reason is %q, want %q", s.rows, want)
+		}
 	}
 }

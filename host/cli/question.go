@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env"
@@ -74,7 +75,16 @@ func (a *asker) question(ctx context.Context, r tool.Request) *callQuestion {
 	if diff != "" {
 		title = show.Title(r.Spec.Name, r.Call.Args)
 	}
-	return &callQuestion{rows: append([]string{"", a.who(r.Agent) + " asks: " + title}, s.rows...), choices: a.choices(ctx, r)}
+	head := a.who(r.Agent) + " asks: " + title
+	if isPlan(r) {
+		head = a.who(r.Agent) + " has a plan:"
+	}
+	return &callQuestion{rows: append([]string{"", head}, s.rows...), choices: a.choices(ctx, r)}
+}
+
+// isPlan reports whether a call presents the plan, whose approval ends plan mode.
+func isPlan(r tool.Request) bool {
+	return r.Spec.Role == step.RoleExitPlan && r.Call.Mode == policy.ModePlan
 }
 
 // has reports whether there is an access of a kind.
@@ -184,6 +194,12 @@ func partText(e shell.Effect) string {
 // reason shows why the call needs approval, unless a part has shown it.
 func (s *sheet) reason(r tool.Request) {
 	why := r.Decision.Reason
+	switch {
+	case isPlan(r):
+		return
+	case r.Decision.Code == "outside_sandbox":
+		why = outsideReason(r.Accesses)
+	}
 	if slices.ContainsFunc(s.parts, func(part string) bool { return strings.HasSuffix(part, strings.TrimPrefix(why, "runs: ")) }) {
 		return
 	}
@@ -197,10 +213,28 @@ func (s *sheet) reason(r tool.Request) {
 	}
 }
 
+// outsideReason says what the sandbox prevents.
+func outsideReason(accesses []policy.Access) string {
+	for _, a := range accesses {
+		switch {
+		case !a.Outside:
+		case a.Kind == policy.Exec:
+			return "it would run outside the sandbox, where it can use the network and change all your files"
+		default:
+			return fmt.Sprintf("the sandbox does not let the agent %s %s", a.Kind, a.Target)
+		}
+	}
+	return "it would leave the sandbox"
+}
+
 // choices returns the possible answers for a call.
 func (a *asker) choices(ctx context.Context, r tool.Request) []choice {
 	list := []choice{{key: "y", text: "yes, once", approval: tool.Approval{Allow: true}}}
 	no := choice{key: "n", text: "no; or type what to do instead", approval: tool.Approval{Message: "the user said no"}}
+	if isPlan(r) {
+		list[0].text, no.text = "yes, carry it out", "no, keep planning; or type what to change"
+		return append(list, no)
+	}
 	if r.Call.Mode == policy.ModePlan { // every change needs its own approval
 		return append(list, no)
 	}

@@ -60,8 +60,9 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 
 func TestTextView_InterruptedAnswerIsMarkedAndPrintedAgain(t *testing.T) {
 	var out, side bytes.Buffer
-	v := &textView{out: &out, side: &side, live: true, calls: show.Calls{}}
+	v := &textView{out: &out, side: &side, live: true}
 	for _, d := range []event.Data{
+		event.ModelCallStart{},
 		event.TextDelta{Text: "Hal"}, event.ModelRetry{Attempt: 3, Max: 11, Delay: 8 * time.Second, Discard: true, Error: event.Error{Message: "cut"}},
 		event.TextDelta{Text: "He"}, event.TextDelta{Text: "ll"}, // a slow reader missed the rest
 		event.TextEnd{Message: llm.AssistantText("Hello")},
@@ -152,20 +153,20 @@ func TestPrompt_SilentPipeBesideAPromptIsLeftOut(t *testing.T) {
 }
 
 func TestStatus_LongCommandLeavesRoomForTimeAndPrice(t *testing.T) {
-	s := status{what: "shell " + strings.Repeat("go test ./… && ", 10)}
-	s.note(event.Record{Data: event.ModelCallEnd{Usage: llm.Usage{Input: 171_000, CacheRead: 148_000, Output: 4000}, Cost: new(0.3187)}})
+	var s status
+	what := "shell " + strings.Repeat("go test ./… && ", 10)
+	s.spent.Add(event.Record{Data: event.ModelCallEnd{Usage: llm.Usage{Input: 171_000, CacheRead: 148_000, Output: 4000}, Cost: new(0.3187)}})
 	const rest = " · 1m15s · 171.0k tokens in (87% cached), 4.0k out · $0.3187"
 	for _, width := range []int{79, 119} {
-		line := s.line(75*time.Second, width)
+		line := s.line(what, 75*time.Second, width)
 		if show.Width(line) > width || !strings.HasSuffix(line, "…"+rest) || !strings.HasPrefix(line, "⠋ shell go te") {
 			t.Errorf("in %d columns it is %q", width, line)
 		}
 	}
-	if line := s.line(75*time.Second, 30); show.Width(line) != 30 || !strings.HasPrefix(line, "⠋ shell go te… · 1m15s") {
+	if line := s.line(what, 75*time.Second, 30); show.Width(line) != 30 || !strings.HasPrefix(line, "⠋ shell go te… · 1m15s") {
 		t.Errorf("in a narrow terminal it is %q", line)
 	}
-	s.what = ""
-	if line := s.line(75*time.Second, 79); line != "⠋ working"+rest {
+	if line := s.line("working", 75*time.Second, 79); line != "⠋ working"+rest {
 		t.Errorf("without a tool it is %q", line)
 	}
 }

@@ -26,7 +26,7 @@ var errDeadline = errors.New("deadline exceeded")
 // runner carries out one run. It always ends by showing a result.
 type runner struct {
 	host  Host
-	view  view
+	view  face
 	asker *asker
 	flags run
 	vars  map[string]string // environment variables for commands
@@ -56,7 +56,7 @@ type runner struct {
 	err       error
 }
 
-func newRunner(h Host, v view, o run) *runner {
+func newRunner(h Host, v face, o run) *runner {
 	return &runner{host: h, view: v, flags: o, asker: &asker{host: h, view: v, keys: keyboard{in: h.Stdin}}, start: time.Now()}
 }
 

@@ -12,10 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/view"
 )
 
 type sessionsShow struct {
@@ -59,7 +58,7 @@ func (o sessionsShow) run(ctx context.Context, h Host, name string) error {
 		return err
 	}
 	out := bufio.NewWriter(h.Stdout)
-	v, err := o.view(h, m, out)
+	v, err := o.format(h, m, out)
 	if err != nil {
 		return err
 	}
@@ -80,14 +79,14 @@ func (o sessionsShow) run(ctx context.Context, h Host, name string) error {
 	return cmp.Or(errors.Join(v.end(), out.Flush()), failIf(damaged))
 }
 
-func (o sessionsShow) view(h Host, m event.Meta, out *bufio.Writer) (recordView, error) {
+func (o sessionsShow) format(h Host, m event.Meta, out *bufio.Writer) (recordView, error) {
 	switch {
 	case o.asJSON:
 		return recordLines{h, out}, nil
 	case o.events:
 		return &eventList{out: out, clock: isTerminal(h.Stdout), width: screenWidth(h.Stdout)}, nil
 	}
-	return &transcript{out: out, colour: h.colours(h.Stdout), calls: make(show.Calls)}, describeSession(h, out, m)
+	return newTranscript(out, itemText{h.colours(h.Stdout), screenWidth(h.Stdout)}), describeSession(h, out, m)
 }
 
 // describeSession prints the details of a session.
@@ -166,115 +165,102 @@ func (v *eventList) line(text string) error {
 	return err
 }
 
-// transcript prints a conversation for people to read.
+// transcript prints a conversation for people to read, when all records are known.
 type transcript struct {
-	out    io.Writer
-	colour bool
-	calls  show.Calls
-	model  show.Speaker // of the main agent
-	drops  bool         // it was shown that the server left out thinking
-	err    error
+	itemText
+	out     io.Writer
+	state   view.State
+	damages map[int][]string // by the number of items before them
+	err     error
+}
+
+func newTranscript(out io.Writer, f itemText) *transcript {
+	return &transcript{itemText: f, out: out, damages: make(map[int][]string)}
 }
 
 func (v *transcript) show(r event.Record) error {
-	indent := agentIndent(r.Agent)
-	v.calls.Note(r)
-	if r.Agent == "" {
-		v.model.Note(r.Data)
-	}
-	switch d := r.Data.(type) {
-	case event.UserInput:
-		if r.Agent == "" {
-			v.said(show.Cyan, "user", r.Seq, show.MessageText(d.Message))
-		}
-	case event.TextEnd:
-		if text := v.model.Words(d.Message); r.Agent == "" && text != "" {
-			v.said(show.Green, "agent", r.Seq, text)
-		}
-	case event.SteeringInjected:
-		if r.Agent == "" && d.Source == event.SourceHost {
-			v.said(show.Cyan, "user, while the agent worked", r.Seq, show.MessageText(d.Message))
-			break
-		}
-		v.note(indent, show.Notice(d))
-	case event.ToolCallEnd:
-		title, took := v.calls.End(r.Agent, d)
-		v.tool(indent, title, took, d)
-	case event.ModelCallEnd:
-		if d.Error != nil {
-			v.note(indent, "model call failed: "+show.Summary(d.Error.Message))
-		}
-		if text := show.Dropped(d); text != "" && !v.drops {
-			v.drops = true
-			v.note(indent, text)
-		}
-		v.note(indent, show.Refusal(d))
-	case event.ProcessingEnd:
-		if d.Outcome != agent.StatusDone && d.Outcome != agent.StatusAwaitingInput {
-			v.note(indent, "ended: "+show.OneLine(string(d.Outcome)))
-		}
-	default:
-		v.note(indent, show.Notice(d))
-	}
-	return v.err
+	v.state.Apply(r)
+	return nil
 }
 
 func (v *transcript) damage(err error) error {
-	v.printf("%s\n", v.paint(show.Red, "✗ "+oneLine(err)))
-	return v.err
+	n := v.state.Len()
+	v.damages[n] = append(v.damages[n], oneLine(err))
+	return nil
 }
 
 func (v *transcript) end() error {
-	if n := len(v.calls); n > 0 {
+	n := v.state.Len()
+	for i := range n + 1 {
+		for _, text := range v.damages[i] {
+			v.printf("%s\n", v.paint(show.Red, "✗ "+text))
+		}
+		if i < n {
+			v.item(v.state.Item(i))
+		}
+	}
+	if n := v.state.Open(); n > 0 {
 		v.note("", "the session ends during "+show.Plural(n, "tool call"))
 	}
 	return v.err
 }
 
-func (v *transcript) said(colour, who string, seq event.Seq, text string) {
-	v.printf("\n%s\n%s\n", v.paint(colour, fmt.Sprintf("%s @%d", who, seq)), strings.TrimRight(show.Visible(text), "\n"))
-}
-
-func (v *transcript) note(indent, text string) {
-	if text != "" {
-		v.printf("%s%s\n", indent, v.paint(show.Grey, "· "+text))
+// item prints an item. Of subagents only what they do is shown.
+func (v *transcript) item(i view.Item) {
+	a, _ := v.state.Agent(i.Agent)
+	prefix := agentPrefix(a)
+	switch {
+	case i.Kind == view.KindTool:
+		v.tool(prefix, *i.Tool)
+	case i.Kind == view.KindNotice:
+		v.note(prefix, notice(i))
+	case i.Agent != "":
+	case i.Kind == view.KindInput:
+		v.said(show.Cyan, speaker(i), i)
+	case i.Partial:
+		v.said(show.Green, "agent, interrupted", i)
+	case i.Kind == view.KindText, i.Said:
+		v.said(show.Green, "agent", i)
 	}
 }
 
-// tool prints a tool call on one line, followed by its diff or the start of its result. The output of a command that
-// failed is shown too.
-func (v *transcript) tool(indent, title string, took time.Duration, d event.ToolCallEnd) {
-	sign, colour, note := "✓", show.Green, ""
-	if d.Error != nil {
-		sign, colour, note = "✗", show.Red, " "+show.Summary(d.Error.Message)
+func (v *transcript) said(colour, who string, i view.Item) {
+	head := fmt.Sprintf("%s @%d", who, i.Seq)
+	if i.Undone != 0 {
+		head += " (undone)"
 	}
-	v.printf("%s%s %s %s%s\n", indent, v.paint(colour, sign), title, v.paint(show.Grey, show.Duration(took)), note)
-	if diff, ok := d.Fields[coding.DiffField].(string); ok {
+	text := strings.TrimRight(show.Visible(i.Text), "\n")
+	if v.colour && i.Kind != view.KindInput {
+		text = new(show.Markdown).Text(text)
+	}
+	v.printf("\n%s\n%s\n", v.paint(colour, head), text)
+}
+
+func (v *transcript) note(prefix, text string) {
+	v.printf("%s%s\n", prefix, v.paint(show.Grey, "· "+text))
+}
+
+// tool prints a tool call on one line, followed by its diff or its output: all that is known of a failure, the end of
+// a command's, and the start of others.
+func (v *transcript) tool(prefix string, t view.Tool) {
+	const indent = "    "
+	v.printf("%s%s\n", prefix, v.toolLine(t))
+	for _, text := range toolNotices(t) {
+		v.note(prefix, text)
+	}
+	switch {
+	case t.Message != nil:
+	case t.Diff != "":
 		const maxLines = 30
-		v.printf("%s", show.Diff(diff, indent+"    ", maxLines, v.colour))
-		return
-	}
-	if d.Error == nil || len(d.Artifacts.CommandsRun) > 0 {
-		v.result(indent+"    ", d.Model)
-	}
-}
-
-// result prints the start of a result.
-func (v *transcript) result(indent, text string) {
-	const maxLines, maxWidth = 4, 160
-	lines := strings.Split(strings.TrimSpace(show.Visible(text)), "\n")
-	for i, line := range lines {
-		if i == maxLines {
-			v.printf("%s%s\n", indent, v.paint(show.Grey, "… "+show.Plural(len(lines)-maxLines, "more line")))
-			return
-		}
-		if line != "" {
-			v.printf("%s%s\n", indent, v.paint(show.Grey, show.Cut(line, maxWidth, false)))
-		}
+		v.printf("%s", show.Diff(t.Diff, indent, maxLines, v.colour))
+	case t.State == view.ToolFailed, t.State == view.ToolInterrupted:
+		v.printf("%s", v.output(indent, t.Output, 20, 60))
+	case t.Command:
+		v.printf("%s", v.output(indent, t.Output, 4, 20))
+	case t.State == view.ToolDone:
+		v.printf("%s", v.output(indent, t.Output, 4, 0))
 	}
 }
-
-func (v *transcript) paint(colour, text string) string { return paint(v.colour, colour, text) }
 
 func (v *transcript) printf(format string, args ...any) {
 	if v.err == nil {

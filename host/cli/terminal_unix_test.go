@@ -338,6 +338,21 @@ func TestRun_TerminalShowsThatItWorks(t *testing.T) {
 	}
 }
 
+func TestRun_TerminalShowsOutputWhileACommandRuns(t *testing.T) {
+	t.Parallel()
+	con := onTerminal(t, command(t, "run", "--yes", `call shell {"command":"echo on''e; echo tw''o; until [ -e go ]; do sleep 0.05; done; exit 7"}`))
+	con.await(grey + "    one" + plain + "\r\n" + grey + "    two" + plain + "\r\n")
+	seen := len(con.text())
+	if err := os.WriteFile(filepath.Join(con.cmd.Dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	after := con.end(0)[seen:]
+	// The lines that were redrawn are cleared, and the failure keeps them.
+	if !strings.Contains(after, "\r\x1b[2A\x1b[J") || !strings.Contains(after, red+"✗"+plain+" shell echo") || !strings.Contains(after[strings.Index(after, "✗"):], "    "+grey+"two"+plain+"\r\n") {
+		t.Errorf("after the command it shows %q", after)
+	}
+}
+
 func TestRun_TerminalWithoutColours(t *testing.T) {
 	t.Parallel()
 	for _, variable := range []string{"NO_COLOR=1", "TERM=dumb"} {

@@ -9,28 +9,29 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/host/show"
-	"github.com/reins-agent/reins/internal/hidden"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/tool"
+	"github.com/reins-agent/reins/view"
 )
 
 // textView prints what the agent says to out, and what it does to side. If side is a terminal, its last
 // line is a status line.
 type textView struct {
+	itemText  // its colour means that side is coloured and has a status line
 	out, side io.Writer
 	live      bool // out is a terminal: text is shown as it arrives
+	styled    bool // it is the same terminal as side: lines of text are styled, and the last one is in the status
 	watched   bool // side is a terminal
-	colour    bool // side is coloured and has a status line
 
 	mu       sync.Mutex
 	midLine  bool   // out is in the middle of a line
-	said     string // the current message so far
-	words    words
+	partial  string // the line of text that is not complete, with styled
+	markdown show.Markdown
+	said     string   // what was printed of the current item
+	saying   view.Key // the item
 	stream   show.Stream
-	calls    show.Calls
+	state    view.State
 	seen     map[string]bool // diffs shown by a question
 	dropped  bool            // it was shown that the server left out thinking
 	asking   bool            // a question waits for its answer
@@ -42,8 +43,12 @@ type textView struct {
 
 func newTextView(h Host) *textView {
 	v := &textView{
-		out: h.Stdout, side: h.Stderr, live: isTerminal(h.Stdout), watched: isTerminal(h.Stderr), colour: h.colours(h.Stderr),
-		calls: make(show.Calls),
+		itemText: itemText{h.colours(h.Stderr), screenWidth(h.Stderr)},
+		out:      h.Stdout,
+		side:     h.Stderr,
+		live:     isTerminal(h.Stdout),
+		styled:   h.colours(h.Stdout) && h.colours(h.Stderr),
+		watched:  isTerminal(h.Stderr),
 	}
 	v.status.file, _ = h.Stderr.(*os.File)
 	return v
@@ -67,58 +72,68 @@ func (v *textView) display(r event.Record) error {
 	if v.colour {
 		v.status.begin(v)
 	}
-	v.status.note(r)
-	v.calls.Note(r)
-	indent := agentIndent(r.Agent)
-	if r.Agent == "" {
-		v.hear(r.Data)
-	}
-	switch d := r.Data.(type) {
+	v.status.spent.Add(r)
+	changed := v.state.Apply(r)
+	a, _ := v.state.Agent(r.Agent)
+	prefix := agentPrefix(a)
+	switch r.Data.(type) {
+	case event.TextDelta, event.ReasoningDelta, event.ArgumentsDelta:
+		if v.live && r.Agent == "" {
+			v.hear(changed)
+		}
 	case event.TextEnd:
 		if r.Agent == "" {
-			v.endText(v.words.Words(d.Message))
+			v.hear(changed)
+			v.endText()
 		}
-	case event.ToolCallStart:
-		v.status.what = show.Title(d.Name, d.Arguments)
 	case event.ToolCallEnd:
-		title, took := v.calls.End(r.Agent, d)
-		v.tool(indent, title, took, d)
-		v.status.what = ""
+		v.tool(prefix, changed)
 	default:
-		v.note(indent, r.Data)
+		if !v.repeated(changed) {
+			v.note(prefix, r.Data)
+		}
 	}
 	return v.err
 }
 
-// hear prints what the model says with an event, as far as it is streamed.
-func (v *textView) hear(data event.Data) {
-	text, fresh := v.words.note(data)
-	if !v.live {
-		return
+// hear prints what is new of what the main agent's model says.
+func (v *textView) hear(changed []view.Key) {
+	for _, key := range changed {
+		i, ok := v.state.Find(key)
+		if !ok {
+			continue
+		}
+		item := v.state.Item(i)
+		if item.Kind != view.KindText && !item.Said {
+			continue
+		}
+		if key != v.saying && v.said != "" {
+			v.endLine()
+			v.said = ""
+		}
+		v.saying = key
+		if rest, ok := strings.CutPrefix(item.Text, v.said); ok {
+			v.say(rest)
+		}
 	}
-	if fresh && v.said != "" {
-		v.endLine()
-		v.said = ""
-	}
-	v.say(text)
 }
 
-// agentIndent returns the indentation for the events of an agent, by its depth in the tree.
-func agentIndent(agent string) string {
-	if agent == "" {
-		return ""
+// repeated reports whether a record only repeats notices that were shown since the last input.
+func (v *textView) repeated(changed []view.Key) bool {
+	for _, key := range changed {
+		i, ok := v.state.Find(key)
+		if item := v.state.Item(i); !ok || item.Count < 2 || item.Notice == event.KindModelRetry {
+			return false
+		}
 	}
-	return strings.Repeat("  ", strings.Count(agent, "/")+1)
+	return len(changed) > 0
 }
 
 func (v *textView) replay(r event.Record) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.calls.Note(r)
-	switch d := r.Data.(type) {
-	case event.ToolCallEnd:
-		v.calls.End(r.Agent, d)
-	case event.ModelCallEnd:
+	v.state.Apply(r)
+	if d, ok := r.Data.(event.ModelCallEnd); ok {
 		v.dropped = v.dropped || show.Dropped(d) != ""
 	}
 }
@@ -130,43 +145,42 @@ func (v *textView) workingIn(dir string) {
 }
 
 // note shows an event that fits on one line.
-func (v *textView) note(indent string, data event.Data) {
+func (v *textView) note(prefix string, data event.Data) {
 	switch d := data.(type) {
 	case event.ModelRetry:
-		if d.Discard && v.midLine {
+		if d.Discard && (v.midLine || v.partial != "") {
 			v.say(" [interrupted]")
 		}
 		v.said = ""
 		if announces(d.Error.Class == string(llm.ErrLoading), d.Attempt) {
-			v.line(indent, show.Retry(d, d.Delay))
+			v.line(prefix, show.Retry(d, d.Delay))
 		}
-		v.status.retry(d)
 	case event.ModelCallEnd:
 		if text := show.Dropped(d); text != "" && !v.dropped {
 			v.dropped = true
-			v.line(indent, text)
+			v.line(prefix, text)
 		}
-		if text := show.Refusal(d); text != "" && indent != "" { // the result says it of the main agent
-			v.line(indent, text)
+		if text := show.Refusal(d); text != "" && prefix != "" { // the result says it of the main agent
+			v.line(prefix, text)
 		}
 	case event.SteeringQueued:
-		v.line(indent, "queued for the agent: "+show.OneLine(show.MessageText(d.Message)))
+		v.line(prefix, "queued for the agent: "+show.OneLine(show.MessageText(d.Message)))
 	case event.SessionEnd:
 		for _, m := range d.Undelivered {
-			v.line(indent, "not delivered to the agent: "+show.OneLine(show.MessageText(m)))
+			v.line(prefix, "not delivered to the agent: "+show.OneLine(show.MessageText(m)))
 		}
 	case event.LoopDetection:
-		v.line(indent, show.OneLine(d.Message))
+		v.line(prefix, show.OneLine(d.Message))
 	case event.SessionResume:
 		if d.Interrupted || d.Lost > 0 {
-			v.line(indent, show.Notice(d))
+			v.line(prefix, show.Notice(d))
 		}
 	case event.Hook:
 		if text := show.Notice(d); text != "" {
-			v.line(indent, text)
+			v.line(prefix, text)
 		}
 	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd, event.Task, event.Team, event.Mail, event.Warning:
-		v.line(indent, show.Notice(d))
+		v.line(prefix, show.Notice(d))
 	}
 }
 
@@ -176,91 +190,84 @@ func (v *textView) say(text string) {
 		return
 	}
 	v.said += text
-	v.status.hide()
-	if _, err := io.WriteString(v.out, v.stream.Visible(text)); err != nil && v.err == nil {
-		v.err = fmt.Errorf("cannot write the output: %w", err)
+	if v.styled {
+		v.partial += v.stream.Visible(text)
+		if i := strings.LastIndexByte(v.partial, '\n'); i >= 0 {
+			v.status.hide()
+			v.write(v.markdown.Text(v.partial[:i]) + "\n")
+			v.partial = v.partial[i+1:]
+		}
+		return
 	}
+	v.status.hide()
+	v.write(v.stream.Visible(text))
 	v.midLine = !strings.HasSuffix(text, "\n")
 }
 
-// endText prints the rest of a message, or all of it if nothing was streamed.
-func (v *textView) endText(text string) {
-	if rest, ok := strings.CutPrefix(text, v.said); ok {
-		v.say(rest)
+// write writes to out.
+func (v *textView) write(text string) {
+	if _, err := io.WriteString(v.out, text); err != nil && v.err == nil {
+		v.err = fmt.Errorf("cannot write the output: %w", err)
 	}
-	v.said = ""
+}
+
+// endText ends what the model says in an answer.
+func (v *textView) endText() {
+	v.said, v.saying = "", ""
 	v.endLine()
+	v.markdown = show.Markdown{}
 }
 
 // endLine ends an unfinished line of out.
 func (v *textView) endLine() {
 	v.status.hide()
+	if v.partial != "" {
+		v.write(v.markdown.Line(v.partial) + "\n")
+		v.partial = ""
+	}
 	if v.midLine {
 		fmt.Fprintln(v.out)
 		v.midLine = false
 	}
 }
 
-func (v *textView) line(indent, text string) {
+func (v *textView) line(prefix, text string) {
 	v.endLine()
-	fmt.Fprintf(v.side, "%s%s\n", indent, v.paint(show.Grey, "· "+text))
+	fmt.Fprintf(v.side, "%s%s\n", prefix, v.paint(show.Grey, "· "+text))
 }
 
-// tool shows a tool call on one line, followed by its diff.
-func (v *textView) tool(indent, title string, took time.Duration, d event.ToolCallEnd) {
-	v.endLine()
-	if d.Artifacts.Message != nil {
-		v.message(indent, *d.Artifacts.Message)
-		return
+// tool shows the calls among changed items that have ended: one line for each, followed by its diff or, at a failure,
+// the end of its output.
+func (v *textView) tool(prefix string, changed []view.Key) {
+	for _, key := range changed {
+		i, ok := v.state.Find(key)
+		if !ok {
+			continue
+		}
+		if t := v.state.Item(i).Tool; t != nil && t.State.Over() {
+			v.ended(prefix, *t)
+		}
 	}
-	mark, colour, note := "✓", show.Green, ""
+}
+
+func (v *textView) ended(prefix string, t view.Tool) {
+	const indent = "  "
+	v.endLine()
+	fmt.Fprintf(v.side, "%s%s\n", prefix, v.toolLine(t))
+	for _, text := range toolNotices(t) {
+		v.line(prefix, text)
+	}
+	if t.State == view.ToolFailed || t.State == view.ToolInterrupted {
+		fmt.Fprint(v.side, v.output("    ", t.Output, 5, 30))
+	}
 	switch {
-	case d.Error != nil:
-		mark, colour, note = "✗", show.Red, " "+show.Summary(d.Error.Message)
-	case len(d.Artifacts.CommandsRun) > 0:
-		note = " " + v.paint(show.Grey, show.Summary(lastLine(d.Model)))
-	}
-	fmt.Fprintf(v.side, "%s%s %s %s%s\n", indent, v.paint(colour, mark), title, v.paint(show.Grey, show.Duration(took)), note)
-	if r := hidden.Find(d.Model); r != nil {
-		v.line(indent, fmt.Sprintf("the result has hidden characters: %s", r))
-	}
-	if d.Mode != "" {
-		v.line(indent, "the permission mode is now "+show.OneLine(string(d.Mode)))
-	}
-	if diff, ok := d.Fields[coding.DiffField].(string); ok {
-		if v.seen[diff] {
-			delete(v.seen, diff)
-			return
-		}
+	case t.Diff == "":
+	case v.seen[t.Diff]:
+		delete(v.seen, t.Diff)
+	default:
 		const maxLines = 60
-		fmt.Fprint(v.side, show.Diff(diff, indent+"  ", maxLines, v.colour))
+		fmt.Fprint(v.side, show.Diff(t.Diff, indent, maxLines, v.colour))
 	}
-}
-
-// message shows a message of the agent.
-func (v *textView) message(indent string, m tool.Message) {
-	mark, colour := show.MessageMark(m.Level)
-	text := m.Content
-	if m.Title != "" {
-		text = m.Title + ": " + text
-	}
-	for i, row := range show.Rows(text, 0) {
-		if i > 0 {
-			mark = " "
-		}
-		fmt.Fprintf(v.side, "%s%s %s\n", indent, v.paint(colour, mark), row)
-	}
-	for _, more := range append([]string{m.Thought}, m.Evidence...) {
-		if more != "" {
-			fmt.Fprintf(v.side, "%s  %s\n", indent, v.paint(show.Grey, "· "+show.OneLine(more)))
-		}
-	}
-}
-
-// lastLine returns the last line of an output, where commands tend to report their result.
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
 func (v *textView) ask(question string) func(bool) {
@@ -308,7 +315,7 @@ func (v *textView) sawDiff(diff string) {
 	if v.seen == nil {
 		v.seen = make(map[string]bool)
 	}
-	v.seen[diff] = true
+	v.seen[strings.TrimRight(diff, "\n")+"\n"] = true
 }
 
 func (v *textView) finish(r result) error {
@@ -345,5 +352,3 @@ func (v *textView) finish(r result) error {
 	}
 	return v.err
 }
-
-func (v *textView) paint(colour, text string) string { return paint(v.colour, colour, text) }

@@ -15,8 +15,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// view shows a run.
-type view interface {
+// face shows a run.
+type face interface {
 	// workingIn shows that the run works in another directory.
 	workingIn(dir string)
 	// replay records an event of an earlier run without showing it.
@@ -35,7 +35,7 @@ type view interface {
 	sawDiff(diff string)
 }
 
-func newView(h Host, output string) (view, error) {
+func newView(h Host, output string) (face, error) {
 	switch output {
 	case "text":
 		return newTextView(h), nil

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -276,15 +275,15 @@ func Retry(d event.ModelRetry, in time.Duration) string {
 
 // Stop formats why a session stopped before its task was done. It returns "" if the task is done, or if an error or a
 // limit is shown instead.
-func Stop(status agent.Status) string {
+func Stop(status event.Status) string {
 	switch status {
-	case agent.StatusLoop:
+	case event.StatusLoop:
 		return "stopped: the agent is repeating itself"
-	case agent.StatusCutOff:
+	case event.StatusCutOff:
 		return "stopped: the answer exceeds the model's output limit"
-	case agent.StatusPaused:
+	case event.StatusPaused:
 		return "stopped: the provider paused the answer too often"
-	case agent.StatusRefused:
+	case event.StatusRefused:
 		return "the model or the provider's filter refused to continue"
 	}
 	return ""

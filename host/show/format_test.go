@@ -97,7 +97,7 @@ func TestTable_NarrowsColumnsWithAMaximum(t *testing.T) {
 	for width, want := range map[int]string{
 		120: strings.Repeat("I", 26) + "  …/src/github.com/example/project  an unusual state  " + strings.Repeat("t", 40) + "\n",
 		80:  strings.Repeat("I", 26) + "  …b.com/example/project  an unusual state  ttttttttt…\n",
-		60:  strings.Repeat("I", 26) + "  …ple/project  an unusual …  ttttttttt…\n", // the least
+		60:  strings.Repeat("I", 19) + "…  …ple/project  an unusual …  ttttttttt…\n", // other columns last
 	} {
 		var b strings.Builder
 		err := table.Print(&b, width, false)
@@ -112,5 +112,34 @@ func TestEvent_EndOfACallTellsARefusalAndWhatWasLeftOut(t *testing.T) {
 	const want = "10 tokens in, 2 out, ?; the model refused to answer; the server left out 4 thinking blocks: a, b"
 	if got := Event(end); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTable_FitsTheTerminal(t *testing.T) {
+	table := Table{Columns: []Column{{Title: "ID"}, {Title: "DIRECTORY"}, {Title: "COST", Right: true}, {Title: "TITLE"}}}
+	table.Add("4TKZ6W2QJ5RHX3LDPAVN7YEMUC", "~/src/a/rather/long/directory/name", "$0.0498", "Find out why the parser fails")
+	for _, width := range []int{60, 80, 120} {
+		var b strings.Builder
+		if err := table.Print(&b, width, false); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := Width(strings.TrimSuffix(line, "\n")); n > width || !strings.Contains(line, "COST") && !strings.Contains(line, "$0.0498") {
+				t.Errorf("at %d columns a row has %d: %q", width, n, line)
+			}
+		}
+	}
+}
+
+func TestRows_WrapBetweenWords(t *testing.T) {
+	got := Rows("the quick brown fox jumps over the lazy dog and onewordthatismuchlongerthantherow", 20)
+	want := []string{"the quick brown fox ", "    jumps over the ", "    lazy dog and ", "    onewordthatismuc", "    hlongerthanthero", "    w"}
+	if strings.Join(got, "|") != strings.Join(want, "|") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, row := range got {
+		if Width(row) > 20 {
+			t.Errorf("%q is too wide", row)
+		}
 	}
 }

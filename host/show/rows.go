@@ -97,7 +97,8 @@ func countBlanks(run string) string {
 	return fmt.Sprintf("[%d blanks]", n)
 }
 
-// wrap splits a line into rows of at most width columns; 0 means no limit. Rows after the first are indented.
+// wrap splits a line into rows of at most width columns, between words if possible; 0 means no limit. Rows after the
+// first are indented.
 func wrap(line string, width int) (list []string) {
 	const tab, indent = 8, "    "
 	start, columns := 0, 0
@@ -108,10 +109,17 @@ func wrap(line string, width int) (list []string) {
 			n = tab
 		}
 		if width > 0 && columns+n > width && i > start {
-			list = append(list, lead+line[start:i])
-			start, columns, lead = i, len(indent), indent
+			at := i
+			if space := strings.LastIndexByte(line[start:i], ' ') + 1; space > (i-start)/2 && r != ' ' {
+				at = start + space
+			}
+			list = append(list, lead+line[start:at])
+			start, columns, lead = at, len(indent)+tabWidth(line[at:i], tab), indent
 		}
 		columns += n
 	}
 	return append(list, lead+line[start:])
 }
+
+// tabWidth returns the number of columns of a text in which each tab counts as so many.
+func tabWidth(s string, tab int) int { return Width(s) + strings.Count(s, "\t")*(tab-1) }

@@ -99,23 +99,26 @@ func (t *Table) widths(maximum int) []int {
 	for _, w := range widths[:last] {
 		left -= w + 2
 	}
-	left += t.narrow(widths[:last], min(widths[last], minLast)-left)
-	widths[last] = min(widths[last], max(left, minLast))
+	missing := min(widths[last], minLast) - left
+	bounded := func(c Column) bool { return c.Max > 0 }
+	saved := t.narrow(widths[:last], missing, bounded)
+	saved += t.narrow(widths[:last], missing-saved, func(c Column) bool { return !c.Right })
+	widths[last] = min(widths[last], max(left+saved, minLast))
 	return widths
 }
 
-// The minimum widths of the last column, and of those that have a maximum.
+// The minimum widths of the last column, and of those that become narrower.
 const (
 	minLast   = 10
 	minNarrow = 12
 )
 
-// narrow makes columns that have a maximum narrower, the widest first, and returns by how much in total.
-func (t *Table) narrow(widths []int, missing int) (saved int) {
+// narrow makes some of the columns narrower, the widest first, and returns by how much in total.
+func (t *Table) narrow(widths []int, missing int, may func(Column) bool) (saved int) {
 	for saved < missing {
 		widest := -1
 		for i, w := range widths {
-			if t.Columns[i].Max > 0 && w > minNarrow && (widest < 0 || w > widths[widest]) {
+			if may(t.Columns[i]) && w > max(minNarrow, Width(t.Columns[i].Title)) && (widest < 0 || w > widths[widest]) {
 				widest = i
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/view"
 )
 
 // streamed returns the events of an answer, in pieces of three bytes.
@@ -67,7 +67,7 @@ func TestTextView_SaysWhatTheModelThinksBetweenToolCalls(t *testing.T) {
 				want = c.live
 			}
 			var out, side strings.Builder
-			v := &textView{out: &out, side: &side, live: live, calls: show.Calls{}}
+			v := &textView{out: &out, side: &side, live: live}
 			for _, d := range streamed(c.model, c.parts...) {
 				if err := v.show(event.Record{Data: d}); err != nil {
 					t.Fatal(err)
@@ -78,13 +78,18 @@ func TestTextView_SaysWhatTheModelThinksBetweenToolCalls(t *testing.T) {
 			}
 		}
 		var past strings.Builder
-		v := &transcript{out: &past, calls: show.Calls{}}
+		v := newTranscript(&past, itemText{})
 		for i, d := range streamed(c.model, c.parts...) {
 			if err := v.show(event.Record{Seq: event.Seq(i), Data: d}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_, said, _ := strings.Cut(strings.TrimPrefix(past.String(), "\n"), "\n")
+		if err := v.end(); err != nil {
+			t.Fatal(err)
+		}
+		shown := strings.ReplaceAll(past.String(), "… glob * queued\n", "")
+		shown, _, _ = strings.Cut(shown, "· the session ends during")
+		_, said, _ := strings.Cut(strings.TrimPrefix(shown, "\n"), "\n")
 		if said != c.want {
 			t.Errorf("%s: the transcript is %q, want %q", c.name, past.String(), c.want)
 		}
@@ -93,7 +98,7 @@ func TestTextView_SaysWhatTheModelThinksBetweenToolCalls(t *testing.T) {
 
 func TestTextView_ThinkingWaitsForTheFirstToolCall(t *testing.T) {
 	var out, side strings.Builder
-	v := &textView{out: &out, side: &side, live: true, calls: show.Calls{}}
+	v := &textView{out: &out, side: &side, live: true}
 	show := func(data ...event.Data) string {
 		for _, d := range data {
 			if err := v.show(event.Record{Data: d}); err != nil {
@@ -122,7 +127,7 @@ func TestTextView_ThinkingWaitsForTheFirstToolCall(t *testing.T) {
 
 func TestTextView_ThinkingOfSubagentsIsNotShown(t *testing.T) {
 	var out, side strings.Builder
-	v := &textView{out: &out, side: &side, live: true, calls: show.Calls{}}
+	v := &textView{out: &out, side: &side, live: true}
 	for _, d := range streamed("claude-opus-5-5", llm.Thinking{Text: "Hm."}, llm.ToolCall{ID: "c", Name: "glob", Arguments: `{}`}) {
 		_ = v.show(event.Record{Agent: "1", Data: d})
 	}
@@ -175,7 +180,7 @@ func TestTextView_SaysOnceThatThinkingWasLeftOut(t *testing.T) {
 	const want = "· the server left out 2 thinking blocks: prefix_binding_mismatch\n"
 	for _, replayed := range []bool{false, true} {
 		var out, side strings.Builder
-		v := &textView{out: &out, side: &side, calls: show.Calls{}}
+		v := &textView{out: &out, side: &side}
 		if replayed { // the run before has shown it
 			v.replay(event.Record{Seq: 1, Data: drop})
 		}
@@ -187,20 +192,20 @@ func TestTextView_SaysOnceThatThinkingWasLeftOut(t *testing.T) {
 		}
 	}
 	var past strings.Builder
-	v := &transcript{out: &past, calls: show.Calls{}}
+	v := newTranscript(&past, itemText{})
 	for _, d := range []event.Data{allowed, drop, drop} {
 		_ = v.show(event.Record{Data: d})
 	}
-	if past.String() != want {
+	if err := v.end(); err != nil || past.String() != want {
 		t.Errorf("the transcript is %q, want %q", past.String(), want)
 	}
 }
 
 func TestTextView_RefusalNamesItsCategory(t *testing.T) {
 	refused := event.ModelCallEnd{Finish: llm.FinishContentFilter, Detail: "cyber"}
-	for agent, want := range map[string]string{"": "", "1": "  · the model refused to answer (cyber)\n"} {
+	for agent, want := range map[string]string{"": "", "1": "[1] · the model refused to answer (cyber)\n"} {
 		var side strings.Builder
-		v := &textView{out: &side, side: &side, calls: show.Calls{}}
+		v := &textView{out: &side, side: &side}
 		_ = v.show(event.Record{Agent: agent, Data: refused})
 		if side.String() != want {
 			t.Errorf("agent %q: it shows %q, want %q", agent, side.String(), want)
@@ -218,24 +223,31 @@ func TestTextView_RefusalNamesItsCategory(t *testing.T) {
 	}
 }
 
-func TestStatus_CountsThinkingThatIsHidden(t *testing.T) {
-	var s status
-	for _, c := range []struct {
+func TestStatus_SaysWhatTheAgentDoes(t *testing.T) {
+	var s view.State
+	for i, c := range []struct {
 		agent string
 		data  event.Data
 		want  string
 	}{
-		{"", event.ModelCallStart{}, "working"},
+		{"", event.UserInput{Message: llm.UserText("go")}, "working"},
+		{"", event.ModelCallStart{}, "waiting for the model"},
 		{"", event.ReasoningDelta{Tokens: 900}, "thinking, about 900 tokens"},
 		{"", event.ReasoningDelta{Tokens: 1200}, "thinking, about 1.2k tokens"},
 		{"1", event.ReasoningDelta{Tokens: 5}, "thinking, about 1.2k tokens"},
-		{"1", event.TextDelta{Text: "x"}, "thinking, about 1.2k tokens"},
-		{"", event.ArgumentsDelta{}, "working"},
-		{"", event.ReasoningDelta{Tokens: 7}, "thinking, about 7 tokens"},
-		{"", event.TextDelta{Text: "x"}, "working"},
+		{"", event.ArgumentsDelta{ID: "c", Name: "write_file", Text: "{"}, "writing write_file, 1 byte"},
+		{"", event.ArgumentsDelta{ID: "c", Name: "write_file", Text: strings.Repeat("x", 2000)}, "writing write_file, 2.0 kB"},
+		{"", event.TextDelta{Text: "x"}, "answering"},
+		{"", event.TextEnd{}, "working"},
+		{"", event.ToolCallStart{ID: "c", Name: "shell", Arguments: []byte(`{"command":"make"}`)}, "shell make"},
+		{"", event.ToolCallStart{ID: "d", Name: "glob"}, "glob and 1 more"},
+		{"", event.ApprovalRequested{ID: "d"}, "shell make"},
+		{"", event.ToolCallEnd{ID: "c"}, "waiting for 1 approval"},
+		{"", event.SubagentStart{ID: "1"}, "waiting for 1 approval · 1 agent working"},
 	} {
-		s.note(event.Record{Agent: c.agent, Data: c.data})
-		if got := s.doingNow(time.Now()); got != c.want {
+		s.Apply(event.Record{Seq: event.Seq(i + 1), Agent: c.agent, Data: c.data})
+		root, _ := s.Agent("")
+		if got := doing(root.Activity, agentsAtWork(&s), time.Now()); got != c.want {
 			t.Errorf("after %T %+v it is %q, want %q", c.data, c.data, got, c.want)
 		}
 	}

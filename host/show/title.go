@@ -3,36 +3,9 @@ package show
 import (
 	"encoding/json"
 	"strings"
-	"time"
 
-	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
 )
-
-// Calls tracks the open tool calls of a session and its subagents. Create one with make.
-type Calls map[string]*call
-
-type call struct{ start event.ToolCallStart }
-
-func callName(agent, id string) string { return agent + " " + id }
-
-// Note applies a record. It ignores the end of a call; see End.
-func (c Calls) Note(r event.Record) {
-	if d, ok := r.Data.(event.ToolCallStart); ok {
-		c[callName(r.Agent, d.ID)] = &call{start: d}
-	}
-}
-
-// End removes a call and returns its title and its duration, which does not include the wait for an approval.
-func (c Calls) End(agent string, d event.ToolCallEnd) (title string, took time.Duration) {
-	key := callName(agent, d.ID)
-	open := c[key]
-	delete(c, key)
-	if open == nil {
-		return Summary(d.Name), d.Duration
-	}
-	return Title(open.start.Name, open.start.Arguments), d.Duration
-}
 
 // subjects are the arguments of all tools that best describe a call.
 var subjects = []string{"command", "cmd", "file_path", "path", "dir_path", "pattern", "url", "query", "agent_id", "task", "question", "id"}

@@ -1,0 +1,214 @@
+// Package view folds the records of a session into what a screen shows: the conversation as items with stable keys,
+// the agents and what each is doing, the plan, the queue, and what waits for the user.
+//
+// Every face of the product shows the same [State]: text at the command line, a terminal interface, a web page, an
+// editor. The fold is pure. It reads no clock and no files, and times come from records, or from the caller where
+// something is still running. Everything in it encodes to JSON.
+//
+// Transient records only show progress: a state that missed them has the same items once the work is over. Titles,
+// outcomes and notices are one line and safe to print. The other texts are as the model, the user and the tools wrote
+// them; a face makes them safe.
+package view
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// Key identifies an item in its session. It is the same while the item is written, when it is complete, and when the
+// session is replayed.
+type Key string
+
+// keyOf returns the key of an item of an agent that begins with a record.
+func keyOf(agent string, seq event.Seq, part string) Key {
+	return Key(agent + "#" + strconv.FormatUint(uint64(seq), 10) + "." + part)
+}
+
+// Kind is what an item shows.
+type Kind string
+
+// Kinds of items.
+const (
+	KindInput     Kind = "input"     // a message of the user or of its Origin
+	KindText      Kind = "text"      // what the model says
+	KindReasoning Kind = "reasoning" // what the model thinks
+	KindTool      Kind = "tool"      // a tool call
+	KindNotice    Kind = "notice"    // what happened to the session, on one line
+)
+
+// Item is a part of the conversation on the screen.
+type Item struct {
+	Key   Key       `json:"key"`
+	Kind  Kind      `json:"kind"`
+	Agent string    `json:"agent,omitempty"` // path of the agent; "" is the root
+	Seq   event.Seq `json:"seq,omitempty"`   // the record that made it durable; 0 while it is written
+	Time  time.Time `json:"time,omitzero"`
+	Text  string    `json:"text,omitempty"` // of an input, an answer or a notice
+
+	Origin  *event.Origin `json:"origin,omitempty"`  // of an input that the user did not write
+	Steered bool          `json:"steered,omitempty"` // the input arrived while the agent worked
+	Answers string        `json:"answers,omitempty"` // the tool call that the input answers
+
+	Said    bool `json:"said,omitempty"`    // reasoning that the model says instead of a text
+	Partial bool `json:"partial,omitempty"` // a text that was cut off because the model call failed
+
+	// Notice is the kind of record behind a notice, and Count is how often it was repeated since the last input.
+	Notice event.Kind `json:"notice,omitempty"`
+	Count  int        `json:"count,omitempty"`
+
+	Tool *Tool `json:"tool,omitempty"`
+
+	// Undone is the input that was undone together with this item; 0 if it was not undone.
+	Undone event.Seq `json:"undone,omitempty"`
+}
+
+// Live reports whether the item is still being written.
+func (i Item) Live() bool { return i.Seq == 0 }
+
+// ToolState is the state of a tool call.
+type ToolState string
+
+// States of a tool call.
+const (
+	ToolWriting     ToolState = "writing"     // the model writes its arguments
+	ToolQueued      ToolState = "queued"      // it has not started
+	ToolWaiting     ToolState = "waiting"     // for an approval
+	ToolAsking      ToolState = "asking"      // for an answer of the user
+	ToolRunning     ToolState = "running"     // and its output arrives
+	ToolDone        ToolState = "done"        // without an error
+	ToolFailed      ToolState = "failed"      // with an error
+	ToolRefused     ToolState = "refused"     // by the user, a rule or a hook
+	ToolInterrupted ToolState = "interrupted" // before or while it ran
+)
+
+// Over reports whether the call has ended.
+func (s ToolState) Over() bool {
+	switch s {
+	case ToolDone, ToolFailed, ToolRefused, ToolInterrupted:
+		return true
+	}
+	return false
+}
+
+// Tool is a tool call.
+type Tool struct {
+	ID      string           `json:"id"`
+	Name    string           `json:"name"`
+	Title   string           `json:"title"` // the tool and its main arguments
+	State   ToolState        `json:"state"`
+	Bytes   int64            `json:"bytes,omitempty"`     // of the arguments so far
+	Started time.Time        `json:"started,omitzero"`    // when it last started to run or to wait
+	Waited  time.Duration    `json:"waited_ns,omitempty"` // for approvals since then
+	Asked   time.Time        `json:"asked,omitzero"`      // when the pending approval was requested
+	Ran     time.Duration    `json:"ran_ns,omitempty"`    // without the wait for approvals; set at the end
+	Outcome string           `json:"outcome,omitempty"`   // the error, or the last line of a command
+	Code    tool.Code        `json:"code,omitempty"`      // of the error
+	Command bool             `json:"command,omitempty"`   // it ran a command
+	Output  Output           `json:"output,omitzero"`     // folded: the last lines while it runs, head and tail at the end
+	Diff    string           `json:"diff,omitempty"`      // of the files it changed
+	Message *tool.Message    `json:"message,omitempty"`   // for the user
+	Mode    policy.Mode      `json:"mode,omitempty"`      // the permission mode that it switched to
+	Hidden  string           `json:"hidden,omitempty"`    // the invisible characters of the result
+	Plan    []Step           `json:"plan,omitempty"`      // the plan that it recorded
+	Error   string           `json:"error,omitempty"`     // the whole error
+	Asks    []event.Question `json:"questions,omitempty"` // what it asks the user
+}
+
+// Took returns how long the call ran until now, without the wait for approvals.
+func (t Tool) Took(now time.Time) time.Duration {
+	switch {
+	case t.State.Over():
+		return t.Ran
+	case t.Started.IsZero():
+		return 0
+	case !t.Asked.IsZero():
+		now = t.Asked
+	}
+	return max(now.Sub(t.Started)-t.Waited, 0)
+}
+
+// Step is a step of the model's plan.
+type Step struct {
+	Text   string `json:"text"`
+	Status string `json:"status"`
+}
+
+// Queued is a message that waits to enter a conversation.
+type Queued struct {
+	Seq      event.Seq     `json:"seq"` // of its STEERING_QUEUED
+	Agent    string        `json:"agent,omitempty"`
+	Text     string        `json:"text"`
+	Origin   *event.Origin `json:"origin,omitempty"`
+	FollowUp bool          `json:"follow_up,omitempty"` // it starts work of its own
+}
+
+// Approval is a tool call that waits for an approval.
+type Approval struct {
+	Key   Key       `json:"key"` // of the tool call
+	Agent string    `json:"agent,omitempty"`
+	Title string    `json:"title"`
+	Asked time.Time `json:"asked"`
+	event.ApprovalRequested
+}
+
+// Question is a tool call that waits for an answer of the user.
+type Question struct {
+	Key       Key              `json:"key"` // of the tool call
+	Agent     string           `json:"agent,omitempty"`
+	Call      string           `json:"call"`
+	Questions []event.Question `json:"questions"`
+}
+
+// Stop is how the work on the last input ended. It is zero while the session works.
+type Stop struct {
+	Outcome  event.Status `json:"outcome,omitempty"`
+	Limit    event.Limit  `json:"limit,omitempty"`
+	Question string       `json:"question,omitempty"`
+	Rounds   int          `json:"rounds,omitempty"`
+	Error    string       `json:"error,omitempty"`
+	Time     time.Time    `json:"time,omitzero"`
+}
+
+// Totals is what model calls used.
+type Totals struct {
+	Calls   int       `json:"calls"`
+	Rounds  int       `json:"rounds"` // answers
+	Usage   llm.Usage `json:"usage"`
+	Dollars float64   `json:"dollars"`           // of the calls with a known price
+	Unknown int       `json:"unknown,omitempty"` // how many calls have no known price
+	Partial int       `json:"partial,omitempty"` // how many calls may be billed for more
+}
+
+// Cost returns the cost, which is known if all prices are.
+func (t Totals) Cost() llm.Cost { return llm.NewCost(t.Dollars, t.Unknown == 0) }
+
+// Spent returns the totals for functions that format them.
+func (t Totals) Spent() event.Spent {
+	return event.Spent{Calls: t.Calls, Usage: t.Usage, Dollars: t.Dollars, Unpriced: t.Unknown, Incomplete: t.Partial}
+}
+
+// add adds a model call. Failed calls that used nothing do not count.
+func (t *Totals) add(d event.ModelCallEnd) {
+	used := d.Usage.Add(d.Retried)
+	if d.Error != nil && used.Input+used.Output == 0 {
+		return
+	}
+	t.Calls++
+	t.Usage = t.Usage.Add(used)
+	if d.Error == nil {
+		t.Rounds++
+	}
+	if d.Incomplete {
+		t.Partial++
+	}
+	if d.Cost == nil {
+		t.Unknown++
+		return
+	}
+	t.Dollars += *d.Cost
+}
