@@ -572,7 +572,7 @@ func TestUndo_AWorkspaceThatIsTooLargeIsWorkedInWithoutIt(t *testing.T) {
 	w.do("echo 2 > b")
 	warnings := 0
 	for _, r := range w.records() {
-		if d, ok := r.Data.(event.Warning); ok && strings.Contains(d.Message, "raise MaxFiles") {
+		if d, ok := r.Data.(event.Warning); ok && strings.Contains(d.Message, "workspace too large") {
 			warnings++
 		}
 	}

@@ -42,7 +42,11 @@ func newRig(t testing.TB, c tools.Config) *rig {
 		c.State = tools.NewState()
 	}
 	reg := &tool.Registry{}
-	if err := reg.Register(slices.Concat(tools.New(c), tools.More(c))...); err != nil {
+	if err := reg.Register(tools.New(c)...); err != nil {
+		t.Fatal(err)
+	}
+	more := slices.DeleteFunc(tools.More(c), func(m tool.Tool) bool { return slices.Contains(reg.Names(), m.Spec().Name) })
+	if err := reg.Register(more...); err != nil {
 		t.Fatal(err)
 	}
 	reg.Alias(tools.Aliases()...)

@@ -36,7 +36,8 @@ func (o *boxFlags) flags(cmd *cobra.Command) {
 // networkFlag is the value of --network: true, false, or hosts. Without a value it is true.
 type networkFlag string
 
-func (n *networkFlag) String() string     { return string(*n) }
+func (n *networkFlag) String() string { return cmp.Or(string(*n), "false") }
+
 func (n *networkFlag) Set(s string) error { *n = networkFlag(s); return nil }
 
 // Type returns bool, so that the help does not show the default value.
