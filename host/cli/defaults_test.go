@@ -26,6 +26,7 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins hooks test --input":            "{}",
 		"reins hooks test --prompt":           "test",
 		"reins coder --cd":                    ".",
+		"reins coder --cwd":                   ".",
 		"reins coder --max-duration":          "1800",
 		"reins coder --sandbox":               "workspace-write",
 		"reins coder --timeout":               "300",
