@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/reins-agent/reins/internal/jsonscan"
 	"github.com/reins-agent/reins/llm"
@@ -15,31 +19,92 @@ import (
 
 // AppendRecord appends the JSON of a record to b.
 func AppendRecord(b []byte, r Record) ([]byte, error) {
-	data, err := encodeData(r.Data)
+	before, output, after, err := encodeRecord(r)
 	if err != nil {
-		return b, fmt.Errorf("event: cannot encode a record of kind %s: %w", r.Data.Kind(), err)
+		return b, err
+	}
+	b = slices.Grow(b, len(before)+len(output)+len(output)/8+len(after))
+	b = append(b, before...)
+	for piece := range textPieces(output) {
+		b = append(b, piece...)
+	}
+	return append(b, after...), nil
+}
+
+// WriteRecord writes the JSON of a record to w, a long output in pieces.
+func WriteRecord(w io.Writer, r Record) error {
+	before, output, after, err := encodeRecord(r)
+	if err != nil {
+		return err
+	}
+	if _, err = w.Write(before); err != nil {
+		return err
+	}
+	for piece := range textPieces(output) {
+		if _, err = w.Write(piece); err != nil {
+			return err
+		}
+	}
+	_, err = w.Write(after)
+	return err
+}
+
+// encodeRecord returns the JSON of a record before and after the inside of a string, which is a long output or "".
+func encodeRecord(r Record) (before []byte, output string, after []byte, err error) {
+	data, output, err := encodeData(r.Data)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("event: cannot encode a record of kind %s: %w", r.Data.Kind(), err)
 	}
 	// encoding/json would scan the data again, so it encodes a placeholder instead.
 	const place = "0"
 	head, err := json.Marshal(recordJSON{r.Seq, r.Time, r.Session, r.Agent, r.Data.Kind(), json.RawMessage(place)})
 	if err != nil {
-		return b, err
+		return nil, "", nil, err
 	}
-	b = append(b, head[:len(head)-len(place+"}")]...)
-	b = append(b, data...)
-	return append(b, '}'), nil
+	at := 0
+	if output != "" {
+		at = bytes.Index(data, []byte(noOutput)) + len(noOutput) - 1
+	}
+	before = append(head[:len(head)-len(place+"}")], data[:at]...)
+	return before, output, append(data[at:], '}'), nil
 }
 
-// encodeData is json.Marshal without its second pass over the output of the MarshalJSON methods that return
-// long values.
-func encodeData(d Data) ([]byte, error) {
+// encodeData is json.Marshal without its second pass over the output of the MarshalJSON methods that return long values.
+// It leaves out a long output of a tool call and returns it as it is, to be inserted in the first noOutput.
+func encodeData(d Data) (data []byte, output string, err error) {
 	switch d := d.(type) {
 	case TextEnd:
-		return d.MarshalJSON()
+		data, err = d.MarshalJSON()
+		return data, "", err
 	case ToolCallEnd:
-		return d.MarshalJSON()
+		return d.encode(longOutput)
 	}
-	return json.Marshal(d)
+	data, err = json.Marshal(d)
+	return data, "", err
+}
+
+// longOutput is the length of an output above which it is encoded in pieces, without copies of the whole. noOutput is
+// the member of the data that has no output.
+const (
+	longOutput = 64 << 10
+	noOutput   = `"output":""`
+)
+
+// textPieces returns the inside of the JSON string of a text.
+func textPieces(text string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for text != "" {
+			n := min(len(text), longOutput)
+			for n < len(text) && n > longOutput-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+				n--
+			}
+			piece, _ := json.Marshal(text[:n]) // strings have no errors
+			if !yield(piece[1 : len(piece)-1]) {
+				return
+			}
+			text = text[n:]
+		}
+	}
 }
 
 // DecodeRecord decodes a record and retains no part of b. It returns the same as UnmarshalJSON, but is

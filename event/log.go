@@ -13,7 +13,7 @@ const (
 	// maxTransient is how many transient records a log keeps for readers that are behind.
 	maxTransient = 8192
 	// maxTransientBytes is how much output of tools these records contain at most.
-	maxTransientBytes = 4 << 20
+	maxTransientBytes = 2 << 20
 	// batchSize is how many records a reader copies at a time.
 	batchSize = 64
 )

@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/reins-agent/reins/llm"
@@ -83,20 +84,30 @@ type toolCallEndJSON struct {
 
 // MarshalJSON encodes the result with its whole output, unless that is in a blob.
 func (e ToolCallEnd) MarshalJSON() ([]byte, error) {
+	data, _, err := e.encode(math.MaxInt)
+	return data, err
+}
+
+// encode encodes the result. An output of more bytes than maximum is left out and returned.
+func (e ToolCallEnd) encode(maximum int) (data []byte, output string, err error) {
 	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Accesses, e.Decision, e.Plan, e.Mode, e.Reports, e.Duration}
 	if e.OutputBlob == nil {
 		if j.Output = tool.String(e.Output); j.Output == e.Model {
 			j.Model = nil
 		}
+		if len(j.Output) > maximum {
+			j.Output, output = "", j.Output
+		}
 	}
 	for _, img := range e.Images {
 		b, err := llm.MarshalPart(img)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		j.Images = append(j.Images, b)
 	}
-	return json.Marshal(j)
+	data, err = json.Marshal(j)
+	return data, output, err
 }
 
 // UnmarshalJSON decodes the result.

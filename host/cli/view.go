@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,21 @@ func (v *jsonView) show(r event.Record) error {
 	if !v.events || v.finished {
 		return nil
 	}
-	return printJSON(v.w, r)
+	w := bufio.NewWriter(v.w) // a short record is one write
+	if err := event.WriteRecord(escaped{w}, r); err != nil {
+		return err
+	}
+	return errors.Join(w.WriteByte('\n'), w.Flush())
+}
+
+// escaped writes JSON, with invisible characters escaped.
+type escaped struct{ io.Writer }
+
+func (e escaped) Write(b []byte) (int, error) {
+	if _, err := e.Writer.Write(show.EscapeJSON(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 func (v *jsonView) finish(r result) error {

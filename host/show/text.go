@@ -3,6 +3,7 @@ package show
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -100,6 +101,9 @@ func Paint(colour, text string) string {
 // EscapeJSON makes JSON safe to print on a terminal without changing its meaning: it escapes the
 // characters that Visible would replace.
 func EscapeJSON(b []byte) []byte {
+	if !slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c > '~' }) {
+		return b
+	}
 	s := string(b)
 	at, _ := hidden.Index(s, 0)
 	if at < 0 && bytes.IndexFunc(b, controls) < 0 {
