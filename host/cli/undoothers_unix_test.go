@@ -87,13 +87,15 @@ func TestUndo_TwoSessionsAndAPersonWithKills(t *testing.T) {
 // sharedTree is a directory in which sessions and a person work. Each content begins with the name of its author.
 type sharedTree struct {
 	*testing.T
-	rng    *rand.Rand
-	first  *exec.Cmd
-	env    []string
-	begun  map[string]bool
-	token  int
-	gone   map[string]bool // files that the person deleted
-	events []string
+	rng   *rand.Rand
+	first *exec.Cmd
+	env   []string
+	begun map[string]bool
+	token int
+	gone  map[string]bool // files that the person deleted
+	// restored has what the last undo or redo of a session left in a file, by both names.
+	restored map[string]string
+	events   []string
 
 	runs, killedRuns, rewinds, changed, kept, asked, killedRewinds int
 }
@@ -103,7 +105,7 @@ var sharedFiles = []string{"a.txt", "b.txt", "c.txt", "dir/d.txt", "dir/e.txt", 
 func newSharedTree(t *testing.T, seed uint64) *sharedTree {
 	t.Helper()
 	t.Logf("seed %d", seed)
-	s := &sharedTree{T: t, rng: rand.New(rand.NewPCG(seed, 1)), first: command(t), begun: map[string]bool{}, gone: map[string]bool{}}
+	s := &sharedTree{T: t, rng: rand.New(rand.NewPCG(seed, 1)), first: command(t), begun: map[string]bool{}, gone: map[string]bool{}, restored: map[string]string{}}
 	s.env = append(s.first.Env, "REINS_HOME="+t.TempDir())
 	for _, name := range []string{"begun.fifo", "go.fifo"} {
 		if err := syscall.Mkfifo(filepath.Join(s.first.Dir, name), 0o600); err != nil {
@@ -328,6 +330,11 @@ func (s *sharedTree) rewind(id, what string) {
 			continue
 		}
 		changed = true
+		back := what == "redo" && s.restored[id+" "+name] == was
+		s.restored[id+" "+name] = is
+		if back && code != exitNeedsInput {
+			continue
+		}
 		if !strings.HasPrefix(was, id+" ") && (was != "" || s.gone[name]) || code == exitNeedsInput {
 			s.Errorf("%s was %q and is %q after:\n%s", name, was, is, strings.Join(s.events, "\n"))
 		}
