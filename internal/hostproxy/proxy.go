@@ -61,7 +61,10 @@ func New(hosts []string) (*Proxy, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	}
 	p.plain = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.Out.Host = r.In.URL.Host },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.Host = r.In.URL.Host
+			r.Out.URL.RawQuery = r.In.URL.RawQuery // also what ReverseProxy cannot parse
+		},
 		Transport: &http.Transport{
 			DialContext:           func(ctx context.Context, _, addr string) (net.Conn, error) { return p.dial(ctx, addr) },
 			DisableCompression:    true,
@@ -83,8 +86,12 @@ func (p *Proxy) Serve(l net.Listener) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := &http.Server{
-		BaseContext: func(net.Listener) context.Context { return ctx },
-		Handler:     p, ReadHeaderTimeout: p.limits.header, IdleTimeout: p.limits.idle, MaxHeaderBytes: maxHeader, ErrorLog: silent,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		Handler:           p,
+		ReadHeaderTimeout: p.limits.header,
+		IdleTimeout:       p.limits.idle,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          silent,
 	}
 	s.Serve(netutil.LimitListener(l, maxConnections))
 	s.Close()
