@@ -112,8 +112,13 @@ func (v *textView) hear(changed []view.Key) {
 			v.said = ""
 		}
 		v.saying = key
-		if rest, ok := strings.CutPrefix(item.Text, v.said); ok {
+		rest, ok := strings.CutPrefix(item.Text, v.said)
+		switch {
+		case ok:
 			v.say(rest)
+		case !item.Live() && len(v.said) < len(item.Text): // a part of the stream was missed
+			v.endLine()
+			v.say(item.Text)
 		}
 	}
 }
@@ -122,7 +127,10 @@ func (v *textView) hear(changed []view.Key) {
 func (v *textView) repeated(changed []view.Key) bool {
 	for _, key := range changed {
 		i, ok := v.state.Find(key)
-		if item := v.state.Item(i); !ok || item.Count < 2 || item.Notice == event.KindModelRetry {
+		if !ok {
+			return false
+		}
+		if item := v.state.Item(i); item.Count < 2 || item.Notice == event.KindModelRetry {
 			return false
 		}
 	}
