@@ -99,8 +99,9 @@ type change struct {
 }
 
 // Reconfigure applies a Change as a whole, in one record, at the next safe point: now, or after the running
-// tool calls have their results. Only Policy and Approve always change now. If the model changes, tools and prompt change with it (see Config.Adapt). If
-// the result is not a valid configuration, Reconfigure returns an error and changes nothing.
+// tool calls have their results. Only Policy and Approve always change now. If the model changes, tools and
+// prompt change with it (see Config.Adapt). If the result is not a valid configuration, Reconfigure returns an
+// error and changes nothing.
 func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	s.tree.mu.Lock()
 	c := s.now
