@@ -25,6 +25,7 @@ type activeSkills struct {
 	session *agent.Session // nil until it is open
 	last    event.Seq      // the last record that was applied
 	stacks  map[string][]activeSkill
+	queued  map[event.Seq]*event.Origin // of invocations that wait for calls with pending approvals
 }
 
 // activeSkill is a skill that an agent works with.
@@ -68,6 +69,19 @@ func (a *activeSkills) apply(r event.Record) {
 		stack = nil
 		if o := d.Origin; o != nil && o.Kind == event.OriginSkill {
 			stack = []activeSkill{{name: o.ID, tools: o.Tools}}
+		}
+	case event.SteeringQueued:
+		if o := d.Origin; o != nil && o.Kind == event.OriginSkill {
+			if a.queued == nil {
+				a.queued = map[event.Seq]*event.Origin{}
+			}
+			a.queued[r.Seq] = o
+		}
+		return
+	case event.SteeringInjected:
+		if o := a.queued[d.Queued]; o != nil {
+			delete(a.queued, d.Queued)
+			stack = append(slices.Clip(stack), activeSkill{name: o.ID, tools: o.Tools})
 		}
 	case event.ProcessingEnd:
 		if d.Outcome != event.StatusDone {
