@@ -67,11 +67,11 @@ func (a *activeSkills) apply(r event.Record) {
 			return
 		}
 		stack = nil
-		if o := d.Origin; o != nil && o.Kind == event.OriginSkill {
+		if o := d.Origin; invokes(o) {
 			stack = []activeSkill{{name: o.ID, tools: o.Tools}}
 		}
 	case event.SteeringQueued:
-		if o := d.Origin; o != nil && o.Kind == event.OriginSkill {
+		if o := d.Origin; invokes(o) {
 			if a.queued == nil {
 				a.queued = map[event.Seq]*event.Origin{}
 			}
@@ -100,6 +100,9 @@ func (a *activeSkills) apply(r event.Record) {
 	}
 	a.stacks[r.Agent] = stack
 }
+
+// invokes reports whether a message with an origin invokes a skill.
+func invokes(o *event.Origin) bool { return o != nil && o.Kind == event.OriginSkill }
 
 // loaded returns the active skills after a tool call.
 func loaded(stack []activeSkill, d event.ToolCallEnd) []activeSkill {
