@@ -66,7 +66,7 @@ func New(hosts []string) (*Proxy, error) {
 			r.Out.URL.RawQuery = r.In.URL.RawQuery // also what ReverseProxy cannot parse
 		},
 		Transport: &http.Transport{
-			DialContext:           func(ctx context.Context, _, addr string) (net.Conn, error) { return p.dial(ctx, addr) },
+			DialContext:           p.dialIdle,
 			DisableCompression:    true,
 			MaxIdleConns:          16,
 			IdleConnTimeout:       10 * time.Second,
@@ -161,6 +161,31 @@ func (p *Proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 		}
 	}
 	return nil, err
+}
+
+// dialIdle is dial for connections that end when nothing is sent for some time.
+func (p *Proxy) dialIdle(ctx context.Context, _, hostport string) (net.Conn, error) {
+	c, err := p.dial(ctx, hostport)
+	if err != nil {
+		return nil, err
+	}
+	return idleConn{c, p.limits.idle}, nil
+}
+
+// idleConn is a connection whose deadline moves with every byte, in either direction.
+type idleConn struct {
+	net.Conn
+	idle time.Duration
+}
+
+func (c idleConn) Read(p []byte) (int, error) {
+	c.SetDeadline(time.Now().Add(c.idle))
+	return c.Conn.Read(p)
+}
+
+func (c idleConn) Write(p []byte) (int, error) {
+	c.SetDeadline(time.Now().Add(c.idle))
+	return c.Conn.Write(p)
 }
 
 // judge returns the addresses that may be connected to for a host, which are not resolved again.
