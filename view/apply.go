@@ -102,7 +102,7 @@ func (s *State) rewind(d event.Rewind) {
 	}
 }
 
-// work applies what the user and the loop say.
+// work applies input and the start and end of work.
 func (s *State) work(a *agent, r event.Record) {
 	switch d := r.Data.(type) {
 	case event.UserInput:

@@ -96,7 +96,7 @@ func (v *textView) display(r event.Record) error {
 	return v.err
 }
 
-// hear prints what is new of what the main agent's model says.
+// hear prints new text of the main agent's model.
 func (v *textView) hear(changed []view.Key) {
 	for _, key := range changed {
 		i, ok := v.state.Find(key)
@@ -219,7 +219,7 @@ func (v *textView) write(text string) {
 	}
 }
 
-// endText ends what the model says in an answer.
+// endText ends the text of an answer.
 func (v *textView) endText() {
 	v.said, v.saying = "", ""
 	v.endLine()

@@ -76,7 +76,7 @@ type Effect struct {
 	Copies [][2]string
 	// Repos are directories whose git configuration the command uses.
 	Repos []string
-	// Endless says why the command never stops to start processes, as a fork bomb does. It is empty for others.
+	// Endless is why the command starts processes without end, as a fork bomb does. It is empty for other commands.
 	Endless string
 }
 
