@@ -34,7 +34,7 @@ var ruin = []string{
 	"rm -rf /usr /tmp/x", "rm -rf /{bin,usr,etc}", "sh -c 'rm -rf /'", "bash -c \"rm -rf ~\"", "true || rm -rf /", "echo $(rm -rf /)",
 	"busybox rm -rf /", "env rm -rf /", "/bin/rm -rf /", "x=/; rm -rf $x", "for d in / /tmp; do rm -rf $d; done", "mv ~ /tmp/x", "mv /etc /tmp",
 	"find / -delete", "find ~ -delete", "find ~ -type f -delete", "find ~ -mindepth 1 -delete", "find / -exec rm -rf {} +", "find ~ -type f -exec rm {} ';'",
-	"find / -print0 | xargs -0 rm -rf", "find ~ -delete -name '*.tmp'", "find ~ -name '*' -delete", "find ~ ! -name keep -delete", "cd ~; find -delete",
+	"find / -print0 | xargs -0 rm -rf", "cd / && find /tmp/x home | xargs rm -rf", "find ~ -delete -name '*.tmp'", "find ~ -name '*' -delete", "find ~ ! -name keep -delete", "cd ~; find -delete",
 	"find /home -type f -exec shred -u {} +",
 	"dd if=/dev/zero of=/dev/sda", "dd of=/dev/nvme0n1 if=x", "cat x > /dev/sda", "echo > /dev/vda1", "tee /dev/sdb < x", "cp x.img /dev/mmcblk0",
 	"cp x.img /dev/disk/by-id/usb-1", "mkfs.ext4 /dev/sda1", "mkfs -t ext4 /dev/sdb", "sudo mkfs.xfs -f /dev/mapper/root", "mkswap /dev/sda2",

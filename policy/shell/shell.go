@@ -304,10 +304,18 @@ func (a *analyzer) below(kind Kind, st *state, v value) []Access {
 	var list []Access
 	for _, d := range st.dirs {
 		for _, s := range from.starts {
+			base := d
 			if a.Paths.IsAbs(s) {
-				d = ""
+				base = ""
 			}
-			list = append(list, Access{Kind: kind, Path: a.abs(d, s), Deep: true, Names: from.names, Follow: !from.files, Split: !v.dotted})
+			list = append(list, Access{
+				Kind:   kind,
+				Path:   a.abs(base, s),
+				Deep:   true,
+				Names:  from.names,
+				Follow: !from.files,
+				Split:  !v.dotted,
+			})
 		}
 	}
 	return list
