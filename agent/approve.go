@@ -21,13 +21,14 @@ func ApproveLater(context.Context, tool.Request) (tool.Approval, error) {
 
 // warnUnattended records, once, that calls may need an approval and that nobody can give it.
 func (s *Session) warnUnattended() {
-	if s.warned || s.depth > 0 || s.config.Approve != nil || !policy.Asks(s.config.Policy, s.config.Mode) {
+	if s.warned || s.depth > 0 || s.currentApprover().ask != nil || !policy.Asks(s.Policy(), s.Mode()) {
 		return
 	}
 	s.warned = true
 	s.record(event.Warning{
-		Code:    event.WarningNoApprover,
-		Message: "Nobody can approve tool calls, so every call that needs an approval is refused: set Approve, or use a policy or a mode that does not ask.",
+		Code: event.WarningNoApprover,
+		Message: "Nobody can approve tool calls, so every call that needs an approval is refused: " +
+			"set Approve, or use a policy or a mode that does not ask.",
 	})
 }
 

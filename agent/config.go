@@ -149,15 +149,16 @@ func (c *Config) complete() error {
 	return c.checkPrices()
 }
 
-// checkPrices returns an error if the price of a model is unknown that a cost limit needs. Those of subagents are checked
-// before they are called.
+// checkPrices returns an error if there is a cost limit and a model has no known price. The models of subagents are
+// checked before they are called.
 func (c *Config) checkPrices() error {
 	if c.Limits.TreeCost <= 0 {
 		return nil
 	}
 	for _, m := range append([]Model{{c.Provider, c.Model}}, c.Fallback...) {
 		if c.model(cmp.Or(m.Provider, c.Provider), m.Name, 0).Unpriced {
-			return llm.Errorf(llm.ErrConfiguration, "", "cannot enforce the cost limit: the price of %s is unknown; add the model to the catalogue or remove Limits.TreeCost", m.Name)
+			return llm.Errorf(llm.ErrConfiguration, "", "cannot enforce the cost limit: the price of %s is unknown; "+
+				"add the model to the catalogue or remove Limits.TreeCost", m.Name)
 		}
 	}
 	return nil

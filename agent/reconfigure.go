@@ -99,18 +99,34 @@ type change struct {
 }
 
 // Reconfigure applies a Change as a whole, in one record, at the next safe point: now, or after the running
-// tool calls have their results. Only Policy and Approve always change now. If the model changes, tools and prompt change with it (see Config.Adapt). If
-// the result is not a valid configuration, Reconfigure returns an error and changes nothing.
+// tool calls have their results. Only Policy and Approve always change now. If the model changes, tools and
+// prompt change with it (see Config.Adapt). If the result is not a valid configuration, Reconfigure returns an
+// error and changes nothing.
 func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
-	s.tree.mu.Lock()
-	c := s.now
-	if n := len(s.changes); n > 0 {
-		c = s.changes[n-1].config
-	}
-	s.tree.mu.Unlock()
-	next, err := s.change(ctx, c, ch)
+	before, now, err := s.reconfigure(ctx, ch)
 	if err != nil {
 		return err
+	}
+	s.fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "session"})
+	if before, now := envDir(before), envDir(now); before != now {
+		s.fire(ctx, hook.Input{Event: hook.CwdChanged, OldDir: before, NewDir: now})
+	}
+	return nil
+}
+
+// reconfigure applies a Change and returns the configuration before and after it.
+func (s *Session) reconfigure(ctx context.Context, ch Change) (before, now Config, err error) {
+	s.changing.Lock() // each change is based on the one before it
+	defer s.changing.Unlock()
+	s.tree.mu.Lock()
+	before = s.now
+	if n := len(s.changes); n > 0 {
+		before = s.changes[n-1].config
+	}
+	s.tree.mu.Unlock()
+	next, err := s.change(ctx, before, ch)
+	if err != nil {
+		return before, now, err
 	}
 	err = s.commit(func() error {
 		s.changes = append(s.changes, next)
@@ -118,14 +134,7 @@ func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 		s.applyChanges()
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	s.fire(ctx, hook.Input{Event: hook.ConfigChange, Source: "session"})
-	if before, now := envDir(c), envDir(next.config); before != now {
-		s.fire(ctx, hook.Input{Event: hook.CwdChanged, OldDir: before, NewDir: now})
-	}
-	return nil
+	return before, next.config, err
 }
 
 func envDir(c Config) string {

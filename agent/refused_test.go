@@ -130,6 +130,29 @@ func TestNew_WarnsOnceIfNobodyCanApprove(t *testing.T) {
 	}
 }
 
+// The approver counts that the session has when it works, not the one that it was opened with.
+func TestResume_DoesNotWarnIfTheApproverWasReplaced(t *testing.T) {
+	approve := func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allow: true}, nil }
+	var config Config
+	s := open(t, llmtest.Play(llmtest.Say("One."), llmtest.Say("Two.")), func(c *Config) {
+		c.Store, c.ID, c.Policy, c.Approve = &event.Memory{}, "s", nil, approve
+		config = *c
+	})
+	submit(t, s, "hello")
+	s.Close()
+	config.Approve = nil
+	s, err := Resume(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	replace(t, s, Change{Approve: approve})
+	submit(t, s, "hello")
+	if list := records[event.Warning](s); len(list) != 0 {
+		t.Errorf("got %+v, want no warning", list)
+	}
+}
+
 func TestPending_IsAnArrayInJSON(t *testing.T) {
 	s := open(t, llmtest.Play(), nil)
 	if b, err := json.Marshal(s.Pending()); err != nil || string(b) != "[]" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -346,6 +348,25 @@ func TestReconfigure_ToolsComeAndGoBetweenTwoCalls(t *testing.T) {
 	}
 	if b := records[event.CacheBroken](s); len(b) != 1 {
 		t.Errorf("got %+v, want 1", b)
+	}
+}
+
+// Such as when MCP servers get tools while the host changes something else.
+func TestReconfigure_ChangesAtTheSameTimeAllApply(t *testing.T) {
+	s := open(t, llmtest.Play(llmtest.Say("Done.")), nil)
+	var group sync.WaitGroup
+	const changes = 40
+	for i := range changes {
+		group.Go(func() { replace(t, s, Change{Add: []tool.Tool{fake(fmt.Sprintf("tool%d", i), true, echo)}}) })
+	}
+	group.Wait()
+	submit(t, s, "go")
+	set := records[event.Settings](s)
+	names := set[len(set)-1].Tools
+	for i := range changes {
+		if name := fmt.Sprintf("tool%d", i); !slices.Contains(names, name) {
+			t.Errorf("%s is missing in %q", name, names)
+		}
 	}
 }
 

@@ -29,6 +29,8 @@ type Session struct {
 	cache  *llm.Cache
 	tree   *tree
 
+	changing sync.Mutex // held while a Change is prepared and applied; taken before tree.mu
+
 	// Guarded by tree.mu. Only note changes the state.
 	state    *step.State
 	now      Config // in effect

@@ -47,7 +47,8 @@ func (s *Store) scan(ctx context.Context, root *os.Root, o *objects, old *snapsh
 		return nil, err
 	}
 	if sc.bytes > s.maxBytes {
-		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d; add files to .gitignore or .ignore", ErrTooLarge, s.workspace, sc.bytes, s.maxBytes)
+		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d; add files to .gitignore or .ignore",
+			ErrTooLarge, s.workspace, sc.bytes, s.maxBytes)
 	}
 	return sc, nil
 }

@@ -71,18 +71,24 @@ func (s *servers) report(st mcp.Status) {
 	}
 }
 
-// follow passes changes of the tools to the session from now on.
+// follow passes changes of the tools to the session from now on. Changes that arrive meanwhile wait, so that they keep
+// their order.
 func (s *servers) follow(session *agent.Session) {
 	if s == nil {
 		return
 	}
-	s.mu.Lock()
-	s.session = session
-	pending := s.pending
-	s.pending = nil
-	s.mu.Unlock()
-	for _, c := range pending {
-		s.apply(session, c)
+	for {
+		s.mu.Lock()
+		pending := s.pending
+		if s.pending = nil; len(pending) == 0 {
+			s.session = session
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		for _, c := range pending {
+			s.apply(session, c)
+		}
 	}
 }
 

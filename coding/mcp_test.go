@@ -76,3 +76,23 @@ func TestMCP_ToolsThatChangeReachARunningSession(t *testing.T) {
 		t.Errorf("the new tool returned %q", r.Text())
 	}
 }
+
+// A change that arrives while earlier ones are applied comes after them.
+func TestMCP_ChangesKeepTheirOrder(t *testing.T) {
+	named := func(name string) tool.Tool {
+		return tool.New(tool.Spec{Name: name, Description: "Does nothing."}, tool.Nothing, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+			return tool.Success("done"), nil
+		})
+	}
+	g := newOpenRig(t)
+	session := g.open(Config{Provider: "anthropic", Model: "claude-sonnet-5-5"})
+	s := &servers{pending: []mcp.Change{{Add: []tool.Tool{named("no name")}}, {Add: []tool.Tool{named("brief")}}}}
+	s.warn = func(error) { s.changed(mcp.Change{Remove: []string{"brief"}}) }
+	s.follow(session)
+	if _, err := session.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	if names := toolNames(g.model.Requests()[0]); slices.Contains(names, "brief") {
+		t.Errorf("the model is offered %q, which was removed last", names)
+	}
+}

@@ -38,7 +38,8 @@ func (p *Profile) otherTools() (all []tool.Tool) {
 	has := p.specs()
 	for _, t := range tools.New(p.ToolConfig) {
 		name := t.Spec().Name
-		if slices.Contains([]string{"apply_patch", "edit_file", "list_dir"}, name) && !slices.ContainsFunc(has, func(s tool.Spec) bool { return s.Name == name }) {
+		offered := slices.ContainsFunc(has, func(s tool.Spec) bool { return s.Name == name })
+		if !offered && slices.Contains([]string{"apply_patch", "edit_file", "list_dir"}, name) {
 			all = append(all, tool.Unlist(t))
 		}
 	}

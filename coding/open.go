@@ -254,7 +254,8 @@ func (c *Config) checkPlaces() error {
 		}
 	}
 	if s.Tools != nil && (len(c.Tools) > 0 || c.Extend != nil || len(c.MCP.Servers) > 0) {
-		return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.Tools replaces all tools, also those of Config.Tools, Config.Extend and Config.MCP: set one or the other")
+		return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.Tools replaces all tools, "+
+			"so Config.Tools, Config.Extend and Config.MCP have no effect: set one or the other")
 	}
 	return nil
 }

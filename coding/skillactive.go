@@ -25,6 +25,7 @@ type activeSkills struct {
 	session *agent.Session // nil until it is open
 	last    event.Seq      // the last record that was applied
 	stacks  map[string][]activeSkill
+	queued  map[event.Seq]*event.Origin // of invocations that wait for calls with pending approvals
 }
 
 // activeSkill is a skill that an agent works with.
@@ -66,8 +67,21 @@ func (a *activeSkills) apply(r event.Record) {
 			return
 		}
 		stack = nil
-		if o := d.Origin; o != nil && o.Kind == event.OriginSkill {
+		if o := d.Origin; invokes(o) {
 			stack = []activeSkill{{name: o.ID, tools: o.Tools}}
+		}
+	case event.SteeringQueued:
+		if o := d.Origin; invokes(o) {
+			if a.queued == nil {
+				a.queued = map[event.Seq]*event.Origin{}
+			}
+			a.queued[r.Seq] = o
+		}
+		return
+	case event.SteeringInjected:
+		if o := a.queued[d.Queued]; o != nil {
+			delete(a.queued, d.Queued)
+			stack = append(slices.Clip(stack), activeSkill{name: o.ID, tools: o.Tools})
 		}
 	case event.ProcessingEnd:
 		if d.Outcome != event.StatusDone {
@@ -86,6 +100,9 @@ func (a *activeSkills) apply(r event.Record) {
 	}
 	a.stacks[r.Agent] = stack
 }
+
+// invokes reports whether a message with an origin invokes a skill.
+func invokes(o *event.Origin) bool { return o != nil && o.Kind == event.OriginSkill }
 
 // loaded returns the active skills after a tool call.
 func loaded(stack []activeSkill, d event.ToolCallEnd) []activeSkill {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -71,8 +72,9 @@ func (n *Network) set(v any) error {
 	case []any:
 		hosts := make([]string, len(v))
 		for i, e := range v {
-			if hosts[i] = fmt.Sprint(e); e == "" {
-				hosts[i] = `""` // which is not a host
+			switch hosts[i] = fmt.Sprint(e); hosts[i] {
+			case "", string(everywhere): // which must not become a Network that is more than a list
+				hosts[i] = strconv.Quote(hosts[i]) // which is not a host
 			}
 		}
 		*n = Network(strings.Join(hosts, ","))

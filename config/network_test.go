@@ -64,3 +64,14 @@ func TestNetwork_CanBeSetInAFile(t *testing.T) {
 		t.Errorf("a URL: %v", err)
 	}
 }
+
+// A list permits only what it names, even if the only name looks like a switch.
+func TestNetwork_ListIsNeverEverything(t *testing.T) {
+	for _, text := range []string{`["true"]`, `[true]`, `[""]`} {
+		w := newWorld(t)
+		w.write(config.LayerUser, "[sandbox]\nnetwork = "+text+"\n")
+		if s, err := config.Load(w.sources); err == nil {
+			t.Errorf("%s is permitted as %q, want an error", text, s.Sandbox.Network)
+		}
+	}
+}

@@ -16,7 +16,7 @@ const (
 	OriginWorktree OriginKind = "worktree" // the worktree in which the agent works is gone
 )
 
-// Origin says where a message comes from that the user did not write, or not alone. Hosts and decisions read it instead
+// Origin is the sender of a message that the user did not write, or not alone. Hosts and decisions read it instead
 // of the text, which is for the model.
 type Origin struct {
 	Kind OriginKind `json:"kind"`

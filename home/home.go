@@ -1,4 +1,4 @@
-// Package home knows the layout of the state directory, in which Reins keeps sessions, checkpoints, the audit log and
+// Package home defines the layout of the state directory, in which Reins keeps sessions, checkpoints, the audit log and
 // everything else that outlives a process.
 package home
 

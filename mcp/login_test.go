@@ -377,6 +377,7 @@ func TestLogin_PublicAddresses(t *testing.T) {
 		"8.8.8.8": true, "2606:4700::1111": true, "127.0.0.1": false, "::1": false, "::ffff:127.0.0.1": false, "10.1.2.3": false,
 		"172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false, "0.0.0.0": false, "fe80::1": false,
 		"fd00::1": false, "224.0.0.1": false, "64:ff9b::7f00:1": false, "2002:7f00:1::": false, "255.255.255.255": false,
+		"168.63.129.16": false, "192.0.2.1": false, "2001:db8::1": false, "fec0::1": false,
 	} {
 		if got := isPublic(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)

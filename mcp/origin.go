@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/reins-agent/reins/internal/netaddr"
 )
 
 // bounded sends the requests of an authorization. A server names the URLs of its metadata and of its authorization
@@ -40,6 +42,7 @@ func within(c *http.Client, server string) (*http.Client, *bounded, error) {
 		t = t.Clone()
 		proxy := t.Proxy
 		t.DialContext = (&net.Dialer{ControlContext: publicOnly}).DialContext
+		t.DisableKeepAlives = true // nobody closes idle connections of the copy
 		// A proxy may be anywhere, and decides itself where it connects to.
 		if proxy != nil {
 			t.Proxy = nil
@@ -81,7 +84,8 @@ func (b *bounded) check(u *url.URL) error {
 	} else if a, err := netip.ParseAddr(u.Hostname()); https && (err != nil || isPublic(a)) {
 		return nil
 	}
-	return errOrigin{fmt.Errorf("the server refers to %s for its authorization; other hosts than its own must have https URLs and public addresses", originOf(u))}
+	return errOrigin{fmt.Errorf("the server refers to %s for its authorization; "+
+		"other hosts than its own must have https URLs and public addresses", originOf(u))}
 }
 
 func sameHost(a, b *url.URL) bool { return strings.EqualFold(a.Hostname(), b.Hostname()) }
@@ -96,21 +100,9 @@ func publicOnly(_ context.Context, _, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// nonPublic are blocks of addresses that are not public, besides those that package netip knows.
-var nonPublic = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
-}
-
 func isPublic(a netip.Addr) bool {
-	a = a.WithZone("").Unmap()
-	for _, block := range nonPublic {
-		if block.Contains(a) {
-			return false
-		}
-	}
-	return a.IsGlobalUnicast() && !a.IsPrivate()
+	kind, _ := netaddr.Kind(a)
+	return kind == ""
 }
 
 // proxied uses the proxy for the URLs that have one.

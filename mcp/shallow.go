@@ -9,7 +9,7 @@ const maxNesting = 500
 
 // shallow replaces the values in JSON that are nested too deeply by 0. The zero value is at the start of a message.
 type shallow struct {
-	lines        bool // each line is a message of its own
+	lines        bool // each line is a separate message
 	depth        int
 	text, escape bool // inside a string, and after a backslash in it
 }

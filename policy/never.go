@@ -111,15 +111,20 @@ func (j *judge) neverEffect(e shell.Effect, what, line string) (Decision, bool) 
 }
 
 // signers are programs that use private keys without giving them away.
-var signers = strings.Fields("ssh ssh-add ssh-keygen ssh-copy-id ssh-keyscan sftp mosh autossh sshfs git gpg gpg2 gpg-agent age")
+var signers = strings.Fields("ssh ssh-add ssh-keygen ssh-copy-id ssh-keyscan sftp mosh autossh sshfs")
 
 // signsIn reports whether a command uses a private key to sign in, and does nothing else with it.
 func signsIn(words []string, key string) bool {
 	if len(words) == 0 {
 		return false
 	}
-	if slices.Contains(signers, path.Base(words[0])) {
+	switch name := path.Base(words[0]); {
+	case slices.Contains(signers, name):
 		return true
+	case name == "git":
+		return gitSigns(words[1:], key)
+	case strings.HasPrefix(name, "gpg"):
+		return strings.Contains(key, "/.gnupg")
 	}
 	option := false
 	for i, w := range words[1:] {
@@ -129,7 +134,19 @@ func signsIn(words []string, key string) bool {
 		}
 		option = option || named && w == key
 	}
-	return option && slices.Contains([]string{"scp", "rsync", "curl", "ansible", "ansible-playbook"}, path.Base(words[0]))
+	return option && slices.Contains([]string{"scp", "rsync", "curl", "age", "ansible", "ansible-playbook"}, path.Base(words[0]))
+}
+
+// gitSigns reports whether git only passes a private key on, as in -c core.sshCommand="ssh -i KEY". As a file, git would
+// save or show it.
+func gitSigns(args []string, key string) bool {
+	if len(args) > 0 && args[0] == "config" {
+		return true
+	}
+	return !slices.ContainsFunc(args, func(w string) bool {
+		setting := strings.Contains(w, " ") || strings.HasPrefix(strings.ToLower(w), "user.signingkey=")
+		return !setting && path.Base(w) == path.Base(key)
+	})
 }
 
 // naming returns the rule for exactly a command of a line, or for the line if it has a pattern. It returns "" for what

@@ -34,7 +34,7 @@ var ruin = []string{
 	"rm -rf /usr /tmp/x", "rm -rf /{bin,usr,etc}", "sh -c 'rm -rf /'", "bash -c \"rm -rf ~\"", "true || rm -rf /", "echo $(rm -rf /)",
 	"busybox rm -rf /", "env rm -rf /", "/bin/rm -rf /", "x=/; rm -rf $x", "for d in / /tmp; do rm -rf $d; done", "mv ~ /tmp/x", "mv /etc /tmp",
 	"find / -delete", "find ~ -delete", "find ~ -type f -delete", "find ~ -mindepth 1 -delete", "find / -exec rm -rf {} +", "find ~ -type f -exec rm {} ';'",
-	"find / -print0 | xargs -0 rm -rf", "find ~ -delete -name '*.tmp'", "find ~ -name '*' -delete", "find ~ ! -name keep -delete", "cd ~; find -delete",
+	"find / -print0 | xargs -0 rm -rf", "cd / && find /tmp/x home | xargs rm -rf", "find ~ -delete -name '*.tmp'", "find ~ -name '*' -delete", "find ~ ! -name keep -delete", "cd ~; find -delete",
 	"find /home -type f -exec shred -u {} +",
 	"dd if=/dev/zero of=/dev/sda", "dd of=/dev/nvme0n1 if=x", "cat x > /dev/sda", "echo > /dev/vda1", "tee /dev/sdb < x", "cp x.img /dev/mmcblk0",
 	"cp x.img /dev/disk/by-id/usb-1", "mkfs.ext4 /dev/sda1", "mkfs -t ext4 /dev/sdb", "sudo mkfs.xfs -f /dev/mapper/root", "mkswap /dev/sda2",
@@ -46,6 +46,8 @@ var ruin = []string{
 
 // keys are lines that get private keys.
 var keys = []string{
+	"git hash-object -w ~/.ssh/id_rsa", "cd ~/.ssh && git hash-object id_rsa",
+	"git archive --add-file=$HOME/.ssh/id_rsa HEAD", "age -r k ~/.ssh/id_rsa", "gpg -c ~/.ssh/id_rsa",
 	"cat ~/.ssh/id_rsa", "cat /home/me/.ssh/id_ed25519", "head -1 $HOME/.ssh/id_rsa", "base64 < ~/.ssh/id_rsa", "cat ~/.ssh/*", "cat ~/.ssh/id_*",
 	"tar cz ~/.ssh", "grep -r BEGIN ~/.ssh", "cat ~/.aws/credentials", "cat /home/other/.ssh/id_rsa", "cat ~/.ssh/work.pem",
 	"cat ~/.config/gcloud/application_default_credentials.json", "cat /etc/ssh/ssh_host_rsa_key", "cat ~/.gnupg/private-keys-v1.d/x.key",
@@ -67,6 +69,9 @@ var everyday = []string{
 	"chmod -R 755 .", "chmod +x build.sh", "chown -R me ~/project", "chown -R me ~", "chown -R me /opt", "chmod 755 /usr/local/bin/x", "chmod -R u+w ~/go",
 	"ls ~/.ssh", "cat ~/.ssh/id_rsa.pub", "cat ~/.ssh/config", "ssh -i ~/.ssh/id_rsa host ls", "ssh-keygen -y -f ~/.ssh/id_rsa", "ssh-add ~/.ssh/id_rsa",
 	"scp -i ~/.ssh/id_rsa x host:", "curl --key ~/.ssh/work.pem https://x", "cat server.pem", "cat ~/.aws/config", "aws s3 ls", "git push --mirror", "grep -r x ~",
+	"git -c core.sshCommand='ssh -i ~/.ssh/id_rsa' fetch", "git config core.sshCommand \"ssh -i $HOME/.ssh/id_rsa\"",
+	"git -c user.signingkey=$HOME/.ssh/id_ed25519 commit -S", "GIT_SSH_COMMAND='ssh -i ~/.ssh/id_rsa' git push",
+	"git config --global user.signingkey ~/.ssh/id_ed25519", "age -d -i ~/.ssh/id_ed25519 x.age", "gpg --homedir ~/.gnupg -d x.gpg",
 	"cat certs/id_rsa", "cat /etc/ssl/certs/ca.pem", "echo 'rm -rf /'", "git commit -m 'never rm -rf /'", "grep 'rm -rf /' script.sh",
 }
 

@@ -192,5 +192,14 @@ func (s *State) retry(a *agent, r event.Record, d event.ModelRetry) {
 		s.touch(key)
 		return
 	}
-	s.add(Item{Key: key, Kind: KindNotice, Agent: a.Path, Seq: r.Seq, Time: r.Time, Text: text, Notice: r.Kind(), Count: 1})
+	s.add(Item{
+		Key:    key,
+		Kind:   KindNotice,
+		Agent:  a.Path,
+		Seq:    r.Seq,
+		Time:   r.Time,
+		Text:   text,
+		Notice: r.Kind(),
+		Count:  1,
+	})
 }

@@ -102,7 +102,7 @@ func (s *State) rewind(d event.Rewind) {
 	}
 }
 
-// work applies what the user and the loop say.
+// work applies input and the start and end of work.
 func (s *State) work(a *agent, r event.Record) {
 	switch d := r.Data.(type) {
 	case event.UserInput:
@@ -130,7 +130,14 @@ func (s *State) work(a *agent, r event.Record) {
 		if a.Working, a.Retry = d.State == event.StateProcessing, nil; r.Agent != "" {
 			return
 		}
-		s.stop = Stop{Outcome: d.Outcome, Limit: d.Limit, Question: d.Question, Rounds: d.Rounds, Error: s.stop.Error, Time: r.Time}
+		s.stop = Stop{
+			Outcome:  d.Outcome,
+			Limit:    d.Limit,
+			Question: d.Question,
+			Rounds:   d.Rounds,
+			Error:    s.stop.Error,
+			Time:     r.Time,
+		}
 		if d.Outcome != event.StatusDone && d.Outcome != event.StatusAwaitingInput {
 			s.note(r, "notice", "ended: "+show.OneLine(string(d.Outcome)))
 		}

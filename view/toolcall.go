@@ -98,7 +98,14 @@ func (s *State) settle(agent, id string) {
 // lostStart adds a call of which nothing was recorded before.
 func (s *State) lostStart(a *agent, r event.Record, id string, t Tool) *call {
 	t.ID = valid(id)
-	item := Item{Key: callKey(a.Path, r.Seq, id, 0), Kind: KindTool, Agent: a.Path, Seq: r.Seq, Time: r.Time, Tool: &t}
+	item := Item{
+		Key:   callKey(a.Path, r.Seq, id, 0),
+		Kind:  KindTool,
+		Agent: a.Path,
+		Seq:   r.Seq,
+		Time:  r.Time,
+		Tool:  &t,
+	}
 	return a.opened(id, s.add(item), "")
 }
 

@@ -35,7 +35,7 @@ type Kind string
 // Kinds of items.
 const (
 	KindInput     Kind = "input"     // a message of the user or of its Origin
-	KindText      Kind = "text"      // what the model says
+	KindText      Kind = "text"      // of an answer
 	KindReasoning Kind = "reasoning" // what the model thinks
 	KindTool      Kind = "tool"      // a tool call
 	KindNotice    Kind = "notice"    // what happened to the session, on one line
@@ -54,10 +54,10 @@ type Item struct {
 	Steered bool          `json:"steered,omitempty"` // the input arrived while the agent worked
 	Answers string        `json:"answers,omitempty"` // the tool call that the input answers
 
-	Said    bool `json:"said,omitempty"`    // reasoning that the model says instead of a text
-	Partial bool `json:"partial,omitempty"` // a text that was cut off because the model call failed
+	Said    bool `json:"said,omitempty"`    // reasoning that the user sees because there is no text
+	Partial bool `json:"partial,omitempty"` // a text that was truncated because the model call failed
 
-	// Notice is the kind of record behind a notice, and Count is how often it was repeated since the last input.
+	// Notice is the kind of record that a notice shows, and Count is how often it was shown since the last input.
 	Notice event.Kind `json:"notice,omitempty"`
 	Count  int        `json:"count,omitempty"`
 
@@ -144,7 +144,7 @@ type Queued struct {
 	Agent    string        `json:"agent,omitempty"`
 	Text     string        `json:"text"`
 	Origin   *event.Origin `json:"origin,omitempty"`
-	FollowUp bool          `json:"follow_up,omitempty"` // it starts work of its own
+	FollowUp bool          `json:"follow_up,omitempty"` // it starts its own work
 }
 
 // Approval is a tool call that waits for an approval.

@@ -239,7 +239,11 @@ func (s *State) costWarning() event.Data {
 	if limit <= 0 || limit == s.tree.warned || spent < warnCostAt*limit {
 		return nil
 	}
-	return event.Warning{Code: event.WarningBudget, Message: fmt.Sprintf("Spent $%.4f of the $%.4f budget (%.0f%%); the work stops when it is used up", spent, limit, 100*spent/limit)}
+	return event.Warning{
+		Code: event.WarningBudget,
+		Message: fmt.Sprintf("Spent $%.4f of the $%.4f budget (%.0f%%); the work stops when it is used up",
+			spent, limit, 100*spent/limit),
+	}
 }
 
 // costLimit returns the cost limit of the tree; 0 is none.

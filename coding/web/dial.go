@@ -3,11 +3,12 @@ package web
 import (
 	"context"
 	"fmt"
-	"github.com/reins-agent/reins/internal/netaddr"
 	"net"
 	"net/http"
 	"net/netip"
 	"syscall"
+
+	"github.com/reins-agent/reins/internal/netaddr"
 )
 
 // client returns a client that checks every address before it connects.

@@ -38,7 +38,9 @@ func (b *Box) launch() error {
 		s.Namespaces = false
 		s.Problems = append(s.Problems, fmt.Sprintf("namespaces are not available (%v): protected paths below writable directories and unreadable files are not enforced", err))
 		b.unreserve()
-		b.layout.writable = slices.DeleteFunc(slices.Clone(b.layout.writable), func(dir string) bool { return slices.Contains(b.layout.around, dir) })
+		b.layout.writable = slices.DeleteFunc(slices.Clone(b.layout.writable), func(dir string) bool {
+			return slices.Contains(b.layout.around, dir)
+		})
 		if s.Landlock == 0 {
 			err = fmt.Errorf("%w: %s; Landlock is not available either", ErrUnsupported, s.Problems[0])
 		} else {

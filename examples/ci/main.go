@@ -10,6 +10,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
@@ -37,8 +38,9 @@ func main() {
 	if session.Close(); err != nil {
 		log.Fatal(err)
 	}
+	line := strings.NewReplacer("\r", " ", "\n", " ") // a new line could be another command of the workflow
 	for _, b := range bugs {
-		fmt.Printf("::error file=%s,line=%d::%s\n", b.File, b.Line, b.Text)
+		fmt.Printf("::error file=%s,line=%d::%s\n", line.Replace(b.File), b.Line, line.Replace(b.Text))
 	}
 	if len(bugs) > 0 {
 		os.Exit(1)

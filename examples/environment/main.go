@@ -23,7 +23,7 @@ type prefixed struct {
 	prefix []string
 }
 
-// Start runs a command line with bash, behind the prefix.
+// Start runs a command line with bash, after the prefix.
 func (p prefixed) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	if c.Line != "" {
 		c.Line, c.Args = "", []string{"bash", "-c", c.Line}

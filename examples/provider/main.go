@@ -1,4 +1,4 @@
-// Command provider runs a session with a model of its own.
+// Command provider runs a session with its own model.
 package main
 
 import (

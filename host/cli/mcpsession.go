@@ -87,28 +87,41 @@ func (s *servers) offer(tools []tool.Tool) []tool.Tool {
 	return later
 }
 
-// attach passes changes of the tools to the session from now on.
+// attach passes changes of the tools to the session from now on. Changes that arrive meanwhile wait, so that they keep
+// their order.
 func (s *servers) attach(session *agent.Session) {
-	s.mu.Lock()
-	s.session = session
-	pending := s.pending
-	s.pending = nil
-	s.mu.Unlock()
-	for _, c := range pending {
-		s.changed(c)
+	for {
+		s.mu.Lock()
+		pending := s.pending
+		if s.pending = nil; len(pending) == 0 {
+			s.session = session
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		for _, c := range pending {
+			s.apply(session, c)
+		}
 	}
 }
 
 // changed passes a change of the tools to the session.
 func (s *servers) changed(c mcp.Change) {
 	s.mu.Lock()
-	session, client := s.session, s.client
+	session := s.session
 	if session == nil {
 		s.pending = append(s.pending, c)
-		s.mu.Unlock()
-		return
 	}
-	add := s.offer(c.Add)
+	s.mu.Unlock()
+	if session != nil {
+		s.apply(session, c)
+	}
+}
+
+// apply changes the tools of the session.
+func (s *servers) apply(session *agent.Session, c mcp.Change) {
+	s.mu.Lock()
+	add, client := s.offer(c.Add), s.client
 	s.mu.Unlock()
 	s.report(client.Status())
 	if len(add)+len(c.Remove) == 0 {

@@ -213,7 +213,7 @@ func (s *sheet) reason(r tool.Request) {
 	}
 }
 
-// outsideReason says what the sandbox prevents.
+// outsideReason returns what the sandbox prevents.
 func outsideReason(accesses []policy.Access) string {
 	for _, a := range accesses {
 		switch {

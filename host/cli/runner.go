@@ -107,10 +107,20 @@ func (r *runner) result(ctx context.Context) result {
 	defer r.mu.Unlock()
 	refused, missing := r.asker.unanswered()
 	res := result{
-		Type: "result", Text: r.out.Text, Question: r.out.Question, Limit: r.out.Limit, Rounds: r.out.Rounds,
-		Refused: refused, Warnings: r.warnings, missing: missing, refusal: r.refusal, DurationMS: time.Since(r.start).Milliseconds(), SessionID: r.id,
-		saved: r.id != "" && !r.flags.noSave, elsewhere: r.elsewhere,
-		reached: reached{flags: r.flags, limit: r.limit, cost: r.cost, resumed: r.after > 0},
+		Type:       "result",
+		Text:       r.out.Text,
+		Question:   r.out.Question,
+		Limit:      r.out.Limit,
+		Rounds:     r.out.Rounds,
+		Refused:    refused,
+		Warnings:   r.warnings,
+		missing:    missing,
+		refusal:    r.refusal,
+		DurationMS: time.Since(r.start).Milliseconds(),
+		SessionID:  r.id,
+		saved:      r.id != "" && !r.flags.noSave,
+		elsewhere:  r.elsewhere,
+		reached:    reached{flags: r.flags, limit: r.limit, cost: r.cost, resumed: r.after > 0},
 	}
 	spent := r.spent.Clone()
 	res.Usage, res.Turns, res.Cost, res.Models = spent.Total.Usage, spent.Turns, spent.Total.Cost().Pointer(), spent.Models

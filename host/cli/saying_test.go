@@ -125,6 +125,34 @@ func TestTextView_ThinkingWaitsForTheFirstToolCall(t *testing.T) {
 	}
 }
 
+// A log forgets transient records that a slow reader has not seen.
+func TestTextView_ShowsTheWholeTextIfAPartOfTheStreamWasMissed(t *testing.T) {
+	var out, side strings.Builder
+	v := &textView{out: &out, side: &side, live: true}
+	for _, r := range []event.Record{
+		{Seq: 1, Data: event.ModelCallStart{Model: "m"}},
+		{Data: event.TextDelta{Text: "One, "}},
+		{Data: event.TextDelta{Text: "three."}},
+		{Seq: 2, Data: event.TextEnd{Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "One, two, three."}}}}},
+	} {
+		_ = v.show(r)
+	}
+	if want := "One, three.\nOne, two, three.\n"; out.String() != want {
+		t.Errorf("it says %q, want %q", out.String(), want)
+	}
+}
+
+// The text of a model call whose end was lost disappears, even if the screen is empty then.
+func TestTextView_AnItemMayDisappear(t *testing.T) {
+	var out, side strings.Builder
+	v := &textView{out: &out, side: &side}
+	for _, d := range []event.Data{event.ModelCallStart{Model: "m"}, event.TextDelta{Text: "One"}, event.ModelCallStart{Model: "m"}} {
+		if err := v.show(event.Record{Data: d}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTextView_ThinkingOfSubagentsIsNotShown(t *testing.T) {
 	var out, side strings.Builder
 	v := &textView{out: &out, side: &side, live: true}

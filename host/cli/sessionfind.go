@@ -203,8 +203,8 @@ func sessionToShow(ctx context.Context, h Host, store event.Store, args []string
 }
 
 // nearestSession returns the last session of a directory, or else of the nearest parent directory that
-// has one. It prefers sessions that are not unused forks, and skips those that cannot be read, and imported ones that were never continued, because their
-// directory comes from the archive.
+// has one. It prefers sessions that are not unused forks. It skips sessions that cannot be read, and imported ones
+// that were never continued, because their directory comes from the archive.
 func nearestSession(ctx context.Context, store event.Store, dir string) (m event.Meta, above bool, err error) {
 	real, err := realpath.Dir(dir)
 	if err != nil {

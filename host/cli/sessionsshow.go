@@ -73,7 +73,7 @@ func (o sessionsShow) run(ctx context.Context, h Host, name string) error {
 			err = v.show(r)
 		}
 		if err != nil {
-			return errors.Join(err, out.Flush())
+			return errors.Join(err, v.end(), out.Flush())
 		}
 	}
 	return cmp.Or(errors.Join(v.end(), out.Flush()), failIf(damaged))

@@ -96,7 +96,7 @@ func (v *textView) display(r event.Record) error {
 	return v.err
 }
 
-// hear prints what is new of what the main agent's model says.
+// hear prints new text of the main agent's model.
 func (v *textView) hear(changed []view.Key) {
 	for _, key := range changed {
 		i, ok := v.state.Find(key)
@@ -112,8 +112,13 @@ func (v *textView) hear(changed []view.Key) {
 			v.said = ""
 		}
 		v.saying = key
-		if rest, ok := strings.CutPrefix(item.Text, v.said); ok {
+		rest, ok := strings.CutPrefix(item.Text, v.said)
+		switch {
+		case ok:
 			v.say(rest)
+		case !item.Live() && len(v.said) < len(item.Text): // a part of the stream was missed
+			v.endLine()
+			v.say(item.Text)
 		}
 	}
 }
@@ -122,7 +127,10 @@ func (v *textView) hear(changed []view.Key) {
 func (v *textView) repeated(changed []view.Key) bool {
 	for _, key := range changed {
 		i, ok := v.state.Find(key)
-		if item := v.state.Item(i); !ok || item.Count < 2 || item.Notice == event.KindModelRetry {
+		if !ok {
+			return false
+		}
+		if item := v.state.Item(i); item.Count < 2 || item.Notice == event.KindModelRetry {
 			return false
 		}
 	}
@@ -211,7 +219,7 @@ func (v *textView) write(text string) {
 	}
 }
 
-// endText ends what the model says in an answer.
+// endText ends the text of an answer.
 func (v *textView) endText() {
 	v.said, v.saying = "", ""
 	v.endLine()

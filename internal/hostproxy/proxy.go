@@ -61,9 +61,12 @@ func New(hosts []string) (*Proxy, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	}
 	p.plain = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.Out.Host = r.In.URL.Host },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.Host = r.In.URL.Host
+			r.Out.URL.RawQuery = r.In.URL.RawQuery // also what ReverseProxy cannot parse
+		},
 		Transport: &http.Transport{
-			DialContext:           func(ctx context.Context, _, addr string) (net.Conn, error) { return p.dial(ctx, addr) },
+			DialContext:           p.dialIdle,
 			DisableCompression:    true,
 			MaxIdleConns:          16,
 			IdleConnTimeout:       10 * time.Second,
@@ -83,8 +86,12 @@ func (p *Proxy) Serve(l net.Listener) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := &http.Server{
-		BaseContext: func(net.Listener) context.Context { return ctx },
-		Handler:     p, ReadHeaderTimeout: p.limits.header, IdleTimeout: p.limits.idle, MaxHeaderBytes: maxHeader, ErrorLog: silent,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		Handler:           p,
+		ReadHeaderTimeout: p.limits.header,
+		IdleTimeout:       p.limits.idle,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          silent,
 	}
 	s.Serve(netutil.LimitListener(l, maxConnections))
 	s.Close()
@@ -154,6 +161,31 @@ func (p *Proxy) dial(ctx context.Context, hostport string) (net.Conn, error) {
 		}
 	}
 	return nil, err
+}
+
+// dialIdle is dial for connections that end when nothing is sent for some time.
+func (p *Proxy) dialIdle(ctx context.Context, _, hostport string) (net.Conn, error) {
+	c, err := p.dial(ctx, hostport)
+	if err != nil {
+		return nil, err
+	}
+	return idleConn{c, p.limits.idle}, nil
+}
+
+// idleConn is a connection whose deadline moves with every byte, in either direction.
+type idleConn struct {
+	net.Conn
+	idle time.Duration
+}
+
+func (c idleConn) Read(p []byte) (int, error) {
+	c.SetDeadline(time.Now().Add(c.idle))
+	return c.Conn.Read(p)
+}
+
+func (c idleConn) Write(p []byte) (int, error) {
+	c.SetDeadline(time.Now().Add(c.idle))
+	return c.Conn.Write(p)
 }
 
 // judge returns the addresses that may be connected to for a host, which are not resolved again.

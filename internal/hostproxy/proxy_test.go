@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
@@ -253,6 +254,49 @@ func TestProxy_EndsIdleTunnels(t *testing.T) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 	(<-held).Close()
+}
+
+func TestProxy_EndsIdleResponses(t *testing.T) {
+	stop := make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "hello")
+		http.NewResponseController(w).Flush()
+		<-stop
+	}))
+	defer site.Close()
+	defer close(stop)
+	p, err := New([]string{site.Listener.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.limits.idle = 50 * time.Millisecond
+	c := start(t, p)()
+	c.SetReadDeadline(time.Now().Add(10 * time.Second)) // for a response that never ends
+	defer c.Close()
+	go fmt.Fprintf(c, "GET %s/ HTTP/1.1\r\nHost: x\r\n\r\n", site.URL)
+	got, err := io.ReadAll(c) // ends with the response
+	if err != nil || !strings.Contains(string(got), "hello") {
+		t.Errorf("got %q, %v, want an answer that ends", got, err)
+	}
+}
+
+// The query of a URL may be in any format.
+func TestProxy_PassesURLsUnchanged(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) }))
+	defer site.Close()
+	_, dial := serve(t, site.Listener.Addr().String())
+	for _, uri := range []string{"/a?b=c", "/a?b;c&d=%zz", "/a%2Fb?"} {
+		c := dial()
+		go fmt.Fprintf(c, "GET %s%s HTTP/1.1\r\nHost: x\r\n\r\n", site.URL, uri)
+		r, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r.Body); err != nil || string(got) != uri {
+			t.Errorf("the server got %s, %v, want %s", got, err, uri)
+		}
+		c.Close()
+	}
 }
 
 func TestProxy_AnswersWhatItRefuses(t *testing.T) {

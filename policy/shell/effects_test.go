@@ -83,3 +83,25 @@ func TestAnalyze_MentionsPathsOfToolsThatDoMore(t *testing.T) {
 		t.Errorf("got %v", e[0].Mentions)
 	}
 }
+
+// A search may start at absolute and relative directories. The relative ones are in the working directory, in any order.
+func TestAnalyze_SearchesMixAbsoluteAndRelativeDirectories(t *testing.T) {
+	for line, want := range map[string][]string{
+		"find sub /tmp/x -type f | xargs rm":             {"/repo/sub", "/tmp/x"},
+		"find /tmp/x sub -type f | xargs rm":             {"/tmp/x", "/repo/sub"},
+		"cd other && find /tmp/x sub | xargs rm":         {"/tmp/x", "/repo/other/sub"},
+		"find /tmp/x .git/hooks -type f -exec rm {} ';'": {"/tmp/x", "/repo/.git/hooks"},
+	} {
+		var got []string
+		for _, e := range effects(t, line) {
+			for _, x := range e.Accesses {
+				if x.Kind == Delete && !slices.Contains(got, x.Path) {
+					got = append(got, x.Path)
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s deletes in %q, want %q", line, got, want)
+		}
+	}
+}

@@ -76,7 +76,7 @@ type Effect struct {
 	Copies [][2]string
 	// Repos are directories whose git configuration the command uses.
 	Repos []string
-	// Endless says why the command never stops to start processes, as a fork bomb does. It is empty for others.
+	// Endless is why the command starts processes without end, as a fork bomb does. It is empty for other commands.
 	Endless string
 }
 
@@ -304,10 +304,18 @@ func (a *analyzer) below(kind Kind, st *state, v value) []Access {
 	var list []Access
 	for _, d := range st.dirs {
 		for _, s := range from.starts {
+			base := d
 			if a.Paths.IsAbs(s) {
-				d = ""
+				base = ""
 			}
-			list = append(list, Access{Kind: kind, Path: a.abs(d, s), Deep: true, Names: from.names, Follow: !from.files, Split: !v.dotted})
+			list = append(list, Access{
+				Kind:   kind,
+				Path:   a.abs(base, s),
+				Deep:   true,
+				Names:  from.names,
+				Follow: !from.files,
+				Split:  !v.dotted,
+			})
 		}
 	}
 	return list
