@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/internal/hostproxy"
 )
 
 // Network is what commands can reach over the network: nothing (""), everything ("true"), or a list of hosts, separated
@@ -88,7 +88,7 @@ const networkForm = "true, false or a list of hosts such as [\"github.com\", \"*
 // check returns an error for what is not a list of hosts.
 func (n Network) check() error {
 	for _, host := range n.Hosts() {
-		if err := sandbox.CheckHost(host); err != nil {
+		if err := hostproxy.Check(host); err != nil {
 			return fmt.Errorf("sandbox.network: %w", err)
 		}
 	}

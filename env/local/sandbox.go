@@ -13,6 +13,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/internal/hostproxy"
 )
 
 // newBox makes the sandboxes of an environment, if it has one: the configured one, and one for commands that only
@@ -43,6 +44,11 @@ func (e *Env) newBox(c sandbox.Config) error {
 		c.Overlays = overlays(c.Cache)
 	}
 	c.Masked = masked(c)
+	if len(c.Hosts) > 0 {
+		if c.Proxy, err = hostproxy.New(c.Hosts); err != nil {
+			return fmt.Errorf("set up the sandbox: %w", err)
+		}
+	}
 	named := c.Readable
 	c.Readable = nil
 	e.repository = repository(realDir(c.Dir))

@@ -5,7 +5,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +16,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/reins-agent/reins/internal/hostproxy"
 )
 
 // Box starts confined processes. It must be closed. Its methods may be called concurrently.
@@ -37,9 +34,8 @@ type Box struct {
 	spawner  *os.Process
 	mounted  map[string]fileID // what the spawner has mounted over itself
 	masks    masks
-	spaces   []space          // the mount namespaces of all spawners so far
-	proxy    *hostproxy.Proxy // nil if there is no list of hosts
-	listener net.Listener     // of the proxy, in the network of the present spawner; nil if there is none
+	spaces   []space // the mount namespaces of all spawners so far
+	unproxy  func()  // ends the proxy in the network of the present spawner; nil if there is none
 	reserved []placeholder
 	watch    *watcher         // nil if nothing is watched
 	fresh    []string         // repositories that commands have created since the spawner started
@@ -55,15 +51,15 @@ type Box struct {
 
 // space is a mount namespace. Its id is not used again while the file is open.
 type space struct {
-	id       string
-	file     *os.File
-	listener net.Listener // of the proxy, in the network namespace that belongs to it; may be nil
+	id      string
+	file    *os.File
+	unproxy func() // ends the proxy in the network namespace that belongs to it; may be nil
 }
 
 func (s space) close() {
 	s.file.Close()
-	if s.listener != nil {
-		s.listener.Close()
+	if s.unproxy != nil {
+		s.unproxy()
 	}
 }
 
@@ -78,8 +74,8 @@ func New(c Config) (*Box, error) {
 		b.layout = c.layout(roots)
 		err = checkWritable(b.layout)
 	}
-	if err == nil && c.proxied() {
-		b.proxy, err = hostproxy.New(c.Hosts)
+	if err == nil && c.proxied() && c.Proxy == nil {
+		err = errors.New("a list of hosts needs a proxy")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("set up the sandbox: %w", err)
@@ -237,10 +233,10 @@ func (b *Box) Close() error {
 // Refused returns the hosts that commands wanted to reach and could not, since the last call: each as the entries of
 // Config.Hosts that would permit it, separated by commas.
 func (b *Box) Refused() []string {
-	if b.proxy == nil {
+	if !b.config.proxied() {
 		return nil
 	}
-	return b.proxy.Refused()
+	return b.config.Proxy.Refused()
 }
 
 // Contains reports whether a process is confined by this box. Processes cannot leave it.

@@ -5,7 +5,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -50,7 +49,7 @@ func (b *Box) launch() error {
 	if s.Landlock < landlockSignals {
 		s.Problems = append(s.Problems, fmt.Sprintf("Landlock has version %d: other processes are protected from version %d (Linux 6.12)", s.Landlock, landlockSignals))
 	}
-	if err == nil && b.config.proxied() && b.listener == nil {
+	if err == nil && b.config.proxied() && b.unproxy == nil {
 		s.Problems = append(s.Problems, "the proxy for the permitted hosts does not work here, so commands have no network")
 	}
 	if err == nil {
@@ -114,32 +113,31 @@ func (b *Box) try(r rules, layout func() layout) error {
 	if err == nil && reply[0] != "ready" {
 		_, err = parseReply(reply)
 	}
-	b.listener = nil
+	b.unproxy = nil
 	if err == nil && r.proxy && len(files) == 1 {
-		b.listener = listenerOf(files[0])
+		b.unproxy = b.serve(files[0])
 	}
 	if err == nil {
 		err = b.enter(r)
 	}
 	if err != nil {
 		b.drop()
-		if b.listener != nil {
-			b.listener.Close()
-			b.listener = nil
+		if b.unproxy != nil {
+			b.unproxy()
+			b.unproxy = nil
 		}
 	}
 	return err
 }
 
-// listenerOf returns the listener of the spawner, in the network of the commands, or nil.
-func listenerOf(fd int) net.Listener {
-	f := os.NewFile(uintptr(fd), "sandbox-proxy")
-	defer f.Close()
-	l, err := net.FileListener(f)
+// serve starts the proxy at the spawner's socket, which is in the network of the commands. It returns what ends the
+// proxy, or nil if it does not work.
+func (b *Box) serve(socket int) (stop func()) {
+	stop, err := b.config.Proxy.ServeFile(os.NewFile(uintptr(socket), "sandbox-proxy"))
 	if err != nil {
 		return nil
 	}
-	return l
+	return stop
 }
 
 // enter remembers the namespace of the spawner and what is mounted in it.
@@ -158,10 +156,7 @@ func (b *Box) enter(r rules) error {
 		return err
 	}
 	b.prune()
-	b.spaces = append(b.spaces, space{id, file, b.listener})
-	if b.listener != nil {
-		go b.proxy.Serve(b.listener)
-	}
+	b.spaces = append(b.spaces, space{id, file, b.unproxy})
 	for _, path := range slices.Concat(r.layout.protected, r.layout.pinned) {
 		b.mounted[path] = identify(path)
 	}

@@ -31,8 +31,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/reins-agent/reins/internal/hostproxy"
 )
 
 // Mode is what commands can write.
@@ -88,15 +86,20 @@ type Config struct {
 	// github.com, *.npmjs.org and example.com:8443, and addresses. The proxy runs in this process and is reachable only
 	// from the commands. It needs Linux with namespaces; without them, commands have no network.
 	Hosts []string
+	Proxy Proxy // for Hosts
 }
 
 // ProxyAddr is where commands reach the proxy for [Config.Hosts].
 const ProxyAddr = "127.0.0.1:31280"
 
-// CheckHost returns an error unless a text can be one of Hosts.
-func CheckHost(host string) error {
-	_, err := hostproxy.Parse([]string{host})
-	return err
+// Proxy connects commands with the hosts of [Config.Hosts]. The process that starts commands must stay small, so this
+// package has no network code of its own.
+type Proxy interface {
+	// ServeFile answers HTTP requests at a listening socket, which it closes, until stop is called.
+	ServeFile(socket *os.File) (stop func(), err error)
+	// Refused returns the hosts that commands wanted to reach and could not, since the last call: each as the entries
+	// of Config.Hosts that would permit it, separated by commas.
+	Refused() []string
 }
 
 // proxied reports whether commands use a proxy.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/internal/hostproxy"
 	"github.com/reins-agent/reins/llm/connect"
 )
 
@@ -63,7 +64,7 @@ func joinHosts(args []string) []string {
 // areHosts reports whether an argument is a list of hosts rather than a prompt or the name of something.
 func areHosts(arg string) bool {
 	for _, host := range strings.Split(arg, ",") {
-		if !strings.ContainsAny(host, ".:") || sandbox.CheckHost(host) != nil {
+		if !strings.ContainsAny(host, ".:") || hostproxy.Check(host) != nil {
 			return false
 		}
 	}

@@ -20,6 +20,12 @@ type entry struct {
 	port  int // 0 means those of HTTP and HTTPS
 }
 
+// Check returns an error unless a text can be an entry of a list of hosts.
+func Check(host string) error {
+	_, err := parse(host)
+	return err
+}
+
 // Parse parses a list of hosts such as github.com, *.npmjs.org, example.com:8443, 10.0.0.1 and [fd00::1]:8080. Without a
 // port, an entry is for the ports 80 and 443.
 func Parse(hosts []string) (List, error) {

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,6 +97,17 @@ func (p *Proxy) Serve(l net.Listener) {
 	s.Serve(netutil.LimitListener(l, maxConnections))
 	s.Close()
 	p.plain.Transport.(*http.Transport).CloseIdleConnections()
+}
+
+// ServeFile is Serve for a listening socket, which it closes. stop ends it.
+func (p *Proxy) ServeFile(socket *os.File) (stop func(), err error) {
+	defer socket.Close()
+	l, err := net.FileListener(socket)
+	if err != nil {
+		return nil, err
+	}
+	go p.Serve(l)
+	return func() { l.Close() }, nil
 }
 
 // Refused returns the hosts that clients wanted to reach and that are not listed, since the last call: each as the
