@@ -44,6 +44,10 @@ func (j *judge) file(f file) Decision {
 	}
 	targets, err := j.resolve(f)
 	if err != nil {
+		// Devices cannot be resolved, and are denied by their names.
+		if d, ok := j.neverFile(f); ok {
+			return d
+		}
 		return j.asks("unresolved", f.String()+": "+err.Error())
 	}
 	if base := path.Base(f.Target); f.glob && strings.Contains(f.Target, "**") {
@@ -114,7 +118,8 @@ func (j *judge) resolve(f file) ([]string, error) {
 	if w.Files == nil || !w.Paths.IsAbs(f.Target) {
 		return []string{f.Target}, nil
 	}
-	if base := w.Paths.Base(f.Target); f.Kind == Delete && base != ".." { // deleting a link does not touch its target
+	through := strings.HasSuffix(f.Target, "/")
+	if base := w.Paths.Base(f.Target); f.Kind == Delete && base != ".." && !through { // deleting a link does not touch its target
 		real, err := j.real(strings.TrimSuffix(strings.TrimRight(f.Target, "/"), base))
 		return []string{w.Paths.Join(real, base)}, err
 	}

@@ -229,14 +229,14 @@ func (h Host) claudeHooksOff() bool {
 
 // serverNames returns the names of the MCP servers in a settings file of another agent, at most five.
 func serverNames(file string) (names []string) {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // opening a FIFO would wait
+		return nil
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	data, err := io.ReadAll(io.LimitReader(f, 8<<20))
 	if err != nil {
 		return nil

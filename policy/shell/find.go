@@ -72,7 +72,7 @@ func (f *finder) word(g arg) {
 		f.start(g)
 		f.from.unsure = f.from.unsure || g.several()
 	case word == "-H" || word == "-L" || word == "-P":
-		f.from.follows = f.from.follows || word == "-L"
+		f.from.follows = f.from.follows || word != "-P"
 	case word == "-not" || word == "!":
 		f.from.negated = true
 	case !f.test(word) && !f.action(word) && !strings.HasPrefix(word, "-") && !f.started:
@@ -144,6 +144,9 @@ func (f *finder) action(word string) bool {
 		f.unknown("find -delete deletes files")
 		n := len(f.effect.Accesses)
 		for _, s := range f.from.starts {
+			if text, ok := s.text(); ok && f.from.follows {
+				s = literal(text + "/")
+			}
 			f.uses(Delete, s)
 		}
 		if len(f.from.starts) == 0 && !f.from.narrow {

@@ -35,7 +35,8 @@ const (
 // Access is a file or directory that a command uses.
 type Access struct {
 	Kind Kind
-	// Path is absolute; a pattern if Glob is set. It may contain "..", which the system resolves after links.
+	// Path is absolute; a pattern if Glob is set. It may contain "..", which the system resolves after links. If a
+	// path to delete ends in a slash, a link is followed.
 	Path string
 	Glob bool
 	// Deep means everything below a directory too.
@@ -272,7 +273,11 @@ func (a *analyzer) file(kind Kind, st *state, v value) ([]Access, bool) {
 	}
 	var list []Access
 	for _, d := range dirs {
-		list = append(list, Access{Kind: kind, Path: a.abs(d, v.text), Glob: v.glob})
+		path := a.abs(d, v.text)
+		if kind == Delete && !v.glob && (strings.HasSuffix(v.text, "/") || strings.HasSuffix(v.text, "/.")) {
+			path = strings.TrimSuffix(path, "/") + "/"
+		}
+		list = append(list, Access{Kind: kind, Path: path, Glob: v.glob})
 		if up := parents(v.text, false); v.glob && up != v.text {
 			list = append(list, Access{Kind: kind, Path: a.abs(d, up), Glob: strings.ContainsAny(up, "*?[")})
 		}
