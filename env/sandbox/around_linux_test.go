@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // newSubdirectory returns a stage whose workspace is a subdirectory of a repository with this configuration.
@@ -98,4 +99,28 @@ func TestSubdirectory_RepositoryThatCannotBeProtectedIsReadOnly(t *testing.T) {
 		defer func() { useNamespaces = true }()
 		newSubdirectory(t, "[core]\n").refuses(line)
 	})
+}
+
+// Git writes messages, the index and the reflog through links. A link that a command leaves is removed; one of the user
+// stays.
+func TestRepository_LinksThatGitWritesThroughAreRemoved(t *testing.T) {
+	need(t, "git")
+	s := newStage(t, func(s *stage, _ *Config) {
+		const begin = `rm -rf .git && git init -q . 2>&1 && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one &&
+			ln -s $OUT/mine .git/DESCRIPTION`
+		if out, code := s.sh(false, begin); code != 0 {
+			t.Fatal(out)
+		}
+	})
+	time.Sleep(2 * coarseTime) // the user's link must be older than the first command
+	s.must("ln -sf $OUT/a .git/COMMIT_EDITMSG; ln -sf $OUT/b .git/FETCH_HEAD; ln -sf $OUT/c .git/logs/HEAD; " +
+		"b=$(ls .git/logs/refs/heads) && ln -sf $OUT/d .git/logs/refs/heads/$b; mkdir -p .git/info && ln -s $OUT/e .git/info/x")
+	blocked := s.box.Sweep()
+	if len(blocked) != 5 {
+		t.Errorf("removed %q, want five links", blocked)
+	}
+	left, _ := s.sh(false, "find .git -type l")
+	if want := ".git/DESCRIPTION"; strings.TrimSpace(left) != want {
+		t.Errorf("the links %q are left, want %s", left, want)
+	}
 }

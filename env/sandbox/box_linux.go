@@ -46,6 +46,7 @@ type Box struct {
 	empty    bool             // no process of a command has been running since it was looked at
 	settling bool             // it will be looked at
 	started  int              // how many commands were started
+	since    time.Time        // when the first of those began that have been running without a pause
 	broken   error            // a command has ended the spawner
 }
 
@@ -130,6 +131,9 @@ func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process,
 	}
 	if b.socket != nil && b.stale() {
 		b.drop()
+	}
+	if b.empty {
+		b.since = time.Now()
 	}
 	b.empty, b.started = false, b.started+1
 	reply, err := b.ask(request, attr.Files[:3])

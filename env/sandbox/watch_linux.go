@@ -374,6 +374,7 @@ func (b *Box) settle(after time.Duration) {
 			b.settle(settleTime)
 		default:
 			b.inspectAll()
+			b.blockLinks()
 			if b.empty = !b.populated(); !b.empty {
 				b.settle(min(2*after, maxSettleTime))
 			}
@@ -408,6 +409,7 @@ func (b *Box) sweep() (blocked []string) {
 	if b.appeared() || b.watch != nil && len(b.watch.found) > 0 {
 		b.inspectAll()
 	}
+	b.blockLinks()
 	b.settle(settleTime)
 	blocked, b.blocked = b.blocked, nil
 	slices.Sort(blocked)
