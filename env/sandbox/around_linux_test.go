@@ -124,3 +124,15 @@ func TestRepository_LinksThatGitWritesThroughAreRemoved(t *testing.T) {
 		t.Errorf("the links %q are left, want %s", left, want)
 	}
 }
+
+// Old versions of git had remotes in files, which still name repositories to push to, with hooks.
+func TestRepository_OldPlacesForRemotesAreProtected(t *testing.T) {
+	s := newStage(t, func(s *stage, _ *Config) {
+		if out, code := s.sh(false, "rm -rf .git && git init -q . 2>&1 && rm -rf .git/remotes && mkdir -p .git/branches"); code != 0 {
+			t.Fatal(out)
+		}
+	})
+	s.refuses("echo URL > .git/branches/origin")
+	s.sh(true, "mkdir .git/remotes && echo URL: x > .git/remotes/origin")
+	s.blocks(".git/remotes")
+}

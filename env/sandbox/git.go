@@ -54,9 +54,9 @@ func (l *layout) protectGit(git string) {
 	l.protectDir(git)
 }
 
-// protectDir protects the configuration and the hooks of a git directory.
+// protectDir protects the configuration and the hooks of a git directory, and its old places for remotes.
 func (l *layout) protectDir(git string) {
-	for _, name := range []string{"config", "hooks", "modules", "worktrees"} {
+	for _, name := range []string{"config", "hooks", "modules", "worktrees", "remotes", "branches"} {
 		l.protected = append(l.protected, filepath.Join(git, name))
 	}
 	for _, name := range []string{"commondir", "config.worktree"} {
@@ -179,7 +179,7 @@ func redirects(git string) bool {
 			return true
 		}
 	}
-	for _, name := range []string{"config", "hooks", "modules", "worktrees"} {
+	for _, name := range []string{"config", "hooks", "modules", "worktrees", "remotes", "branches"} {
 		if fi, err := os.Lstat(filepath.Join(git, name)); err == nil && fi.Mode()&os.ModeSymlink != 0 {
 			return true
 		}
