@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -86,7 +87,7 @@ func (e *Env) removeSpool() error {
 	if e.spoolDir == "" {
 		return nil
 	}
-	return errors.Join(e.spoolLock.Close(), e.spool.Close(), os.RemoveAll(e.spoolDir))
+	return errors.Join(e.spoolLock.Close(), e.spool.Close(), removeTree(e.spoolDir))
 }
 
 // sameDir reports whether a path is the directory that was opened at it, and not a link.
@@ -121,4 +122,25 @@ func sweepOnce(root string) {
 	if _, done := sweptRoots.LoadOrStore(root, true); !done {
 		sweepSpools(root)
 	}
+}
+
+// removeTree removes a directory with everything below it, also where commands have taken the permission to do so, as in
+// the module cache of Go.
+func removeTree(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	root, errOpen := os.OpenRoot(dir)
+	if errOpen != nil {
+		return err
+	}
+	defer root.Close()
+	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && err == nil {
+			_ = root.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
 }

@@ -3,6 +3,7 @@ package local_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -179,6 +180,10 @@ func TestSweep_RemovesWhatAHostLeftThatWasKilledWithItsWatchdog(t *testing.T) {
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	mine := filepath.Join(spool, "reins-"+strings.Repeat("a", 16), "mine") // nor is this
+	if err := errors.Join(os.Mkdir(filepath.Dir(mine), 0o700), os.WriteFile(mine, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	for _, pid := range watchdogs(spool) { // of both
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -196,6 +201,9 @@ func TestSweep_RemovesWhatAHostLeftThatWasKilledWithItsWatchdog(t *testing.T) {
 		})
 		return len(lists[1]) < 2
 	})
+	if _, err := os.Stat(mine); err != nil {
+		t.Error("a directory of the user is gone:", err)
+	}
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("a directory of someone else is gone: %v", err)
 	}

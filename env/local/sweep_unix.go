@@ -39,8 +39,8 @@ func sweepSpools(root string) {
 	for name, f := range free {
 		path := filepath.Join(root, name)
 		opened, err := f.Stat()
-		if now, errNow := os.Lstat(path); !used[name] && err == nil && errNow == nil && os.SameFile(opened, now) {
-			os.RemoveAll(path)
+		if now, errNow := os.Lstat(path); !used[name] && err == nil && errNow == nil && os.SameFile(opened, now) && isOurs(path) {
+			_ = removeTree(path)
 		}
 	}
 }
@@ -57,6 +57,14 @@ func isSpool(root, name string) bool {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
+}
+
+// isOurs reports whether a directory contains only what an environment puts there.
+func isOurs(path string) bool {
+	entries, err := os.ReadDir(path)
+	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return e.Name() != tempName && e.Name() != readName && !strings.HasPrefix(e.Name(), "output-")
+	})
 }
 
 // lockSpool locks a private directory, unless its environment has locked it. It stays locked until it is gone, so an
