@@ -64,7 +64,7 @@ func TestRun_WorksOnATaskAndClosesTheSession(t *testing.T) {
 		t.Errorf("got %+v, %v, %v", out, err, missing)
 	}
 	if _, err := Run(t.Context(), Config{Session: agent.Config{Model: "m"}}, "go"); err == nil {
-		t.Error("an invalid configuration is no error")
+		t.Error("an invalid configuration was accepted")
 	}
 }
 
