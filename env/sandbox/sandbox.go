@@ -92,6 +92,9 @@ type Config struct {
 // ProxyAddr is where commands reach the proxy for [Config.Hosts].
 const ProxyAddr = "127.0.0.1:31280"
 
+// proxyPort is its port. Package net/netip, which could parse it, would start before the spawner and add to its memory.
+const proxyPort = 31280
+
 // Proxy connects commands with the hosts of [Config.Hosts]. The process that starts commands must stay small, so this
 // package has no network code of its own.
 type Proxy interface {

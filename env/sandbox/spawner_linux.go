@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/netip"
 	"os"
 	"runtime"
 	"slices"
@@ -180,7 +179,7 @@ func (s *server) confine() error {
 				return fmt.Errorf("start the loopback interface: %w", err)
 			}
 			if r.proxy {
-				s.listen = listen(netip.MustParseAddrPort(ProxyAddr))
+				s.listen = listen()
 			}
 		}
 	}
@@ -212,13 +211,13 @@ func (s *server) confine() error {
 	return nil
 }
 
-// listen returns a socket that listens at an address, or 0. Without it, commands have no network.
-func listen(at netip.AddrPort) int {
+// listen returns a socket that listens at [ProxyAddr], or 0. Without it, commands have no network.
+func listen() int {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0
 	}
-	err = unix.Bind(fd, &unix.SockaddrInet4{Addr: at.Addr().As4(), Port: int(at.Port())})
+	err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: proxyPort})
 	if err == nil {
 		err = unix.Listen(fd, unix.SOMAXCONN)
 	}
