@@ -71,7 +71,7 @@ mutants:
 # Runs the longest tests in full: every fault at every record, 200 kills. "make test" runs a part of them, a different
 # one each time.
 exhaustive:
-	REINS_EXHAUSTIVE=1 go test -count=1 -timeout 60m ./agent/... ./host/cli ./event/filestore
+	REINS_EXHAUSTIVE=1 go test -count=1 -timeout 60m ./agent/... ./internal/cli ./event/filestore
 
 # Runs all tests 20 times in a row beside four busy loops, and stops at the first failure. It takes more than an hour.
 soak:
@@ -79,7 +79,7 @@ soak:
 
 # Kills runs in the middle of commands beside 2,500 other processes, and resumes them at once.
 storm:
-	REINS_STORM=1 go test ./host/cli -run KilledOnABusyMachine -count=1 -timeout 20m -v
+	REINS_STORM=1 go test ./internal/cli -run KilledOnABusyMachine -count=1 -timeout 20m -v
 
 # Runs more than 2,000 command lines through the program, as root and as an ordinary user, in all modes that ask, and
 # reports every line that changed, read, ran or reached something. ONLY=attacks/user/top/default runs a part:
@@ -106,7 +106,7 @@ test-local-models:
 	REINS_OLLAMA=$$ollama REINS_PORTKEY=$$portkey go test -count=1 -timeout 20m ./...
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/reins-agent/reins/host/cli.Version=$(VERSION)" -o bin/reins ./cmd/reins
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/reins-agent/reins/internal/cli.Version=$(VERSION)" -o bin/reins ./cmd/reins
 
 clean:
 	rm -rf bin

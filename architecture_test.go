@@ -20,58 +20,58 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/atomicfile", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/netaddr", "internal/realpath", "internal/suggest", "internal/thorough", "schedule"},
-	{"llm", "webhook", "internal/atfile", "internal/hostproxy"},
+	{"internal/apitext", "internal/atomicfile", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/netaddr", "internal/realpath", "internal/suggest", "internal/thorough", "internal/schedule"},
+	{"llm", "internal/webhook", "internal/atfile", "internal/hostproxy"},
 	{"llm/wire"},
-	{"llm/chat/texttools", "internal/prefix"},
+	{"internal/texttools", "internal/prefix"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat", "llm/bedrock"},
-	{"llm/connect", "llm/object", "llm/llmtest", "llm/picture", "compact", "llm/chatgpt"},
+	{"llm/connect", "llm/object", "llm/llmtest", "internal/media", "compact", "llm/chatgpt"},
 	{"llm/llmtest/conformance"},
 	{"env"},
 	{"internal/gitdir"},
-	{"env/search", "env/envtest", "env/sandbox", "secret"},
-	{"env/local", "checkpoint", "trust", "skill", "audit", "hook", "lsp"},
-	{"policy/shell", "policy/repo"},
-	{"policy", "worktree"},
+	{"internal/search", "env/envtest", "env/sandbox", "secret"},
+	{"env/local", "checkpoint", "internal/trust", "skill", "audit", "hook", "internal/lsp"},
+	{"internal/shell", "internal/gitrisk"},
+	{"policy", "internal/worktree"},
 	{"tool", "config"},
-	{"tool/callhook"},
+	{"internal/callhook"},
 	{"event", "mcp"},
 	{"event/filestore", "event/storetest"},
 	{"agent/step", "home"},
 	{"agent"},
-	{"coding/textfile"},
-	{"coding/textfile/textfiletest"},
-	{"coding/edit", "coding/patch"},
-	{"coding/web/pdf"},
-	{"coding/tools", "coding/prompt", "coding/web", "coding/codesearch", "coding/memory"},
-	{"coding/native", "coding/lang"},
+	{"internal/textfile"},
+	{"internal/textfile/textfiletest"},
+	{"internal/edit", "internal/patch"},
+	{"internal/pdf"},
+	{"coding/tools", "internal/prompt", "internal/web", "internal/codesearch", "internal/memory"},
+	{"internal/native", "internal/lsptools"},
 	{"coding"},
 	{"mcp/serve"},
-	{"host/show"},
+	{"internal/show"},
 	{"view"},
-	{"host/coder"},
-	{"host/cli"},
+	{"internal/coder"},
+	{"internal/cli"},
 	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite", "internal/mcpsuite", "internal/mutants", "examples", "examples/approval", "examples/budget", "examples/chat", "examples/ci", "examples/environment", "examples/mcp", "examples/minimal", "examples/provider", "examples/stream", "examples/tool", "examples/typed"},
 }
 
 // allowed names the modules that the core packages may link, beside the standard library.
 var allowed = map[string][]string{
-	"llm":           {},
-	"llm/wire":      {},
-	"llm/openai":    {},
-	"llm/anthropic": {},
-	"llm/gemini":    {},
-	"llm/chat":      {},
-	"llm/bedrock":   {},
-	"llm/chatgpt":   {"golang.org/x/sys/"},
-	"llm/connect":   {},
-	"env":           {"golang.org/x/", "github.com/google/jsonschema-go/"},
-	"policy":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
-	"tool":          {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
-	"tool/callhook": {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
-	"event":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
-	"agent/step":    {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
-	"agent":         {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"llm":               {},
+	"llm/wire":          {},
+	"llm/openai":        {},
+	"llm/anthropic":     {},
+	"llm/gemini":        {},
+	"llm/chat":          {},
+	"llm/bedrock":       {},
+	"llm/chatgpt":       {"golang.org/x/sys/"},
+	"llm/connect":       {},
+	"env":               {"golang.org/x/", "github.com/google/jsonschema-go/"},
+	"policy":            {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"tool":              {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"internal/callhook": {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"event":             {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"agent/step":        {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
+	"agent":             {"golang.org/x/", "github.com/google/jsonschema-go/", "mvdan.cc/sh/", "github.com/bmatcuk/doublestar/"},
 }
 
 func list(t *testing.T, format string, args ...string) []string {
@@ -150,7 +150,7 @@ func TestArchitecture_NothingMakesTheLinkerKeepAllMethods(t *testing.T) {
 			}
 		}
 	}
-	sources, err := filepath.Glob("host/cli/*.go")
+	sources, err := filepath.Glob("internal/cli/*.go")
 	if err != nil || len(sources) == 0 {
 		t.Fatal(sources, err)
 	}
@@ -171,7 +171,7 @@ func TestArchitecture_NothingMakesTheLinkerKeepAllMethods(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"audit", "bench", "checkpoint", "coding/audit.go", "coding/memory", "coding/prompt/userdocs.go", "coding/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "home", "host/cli", "host/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/mutants", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "mcp/origin.go", "skill", "trust", "worktree",
+	"audit", "bench", "checkpoint", "coding/audit.go", "internal/memory", "internal/prompt/userdocs.go", "internal/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "home", "internal/cli", "internal/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/mutants", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "mcp/origin.go", "skill", "internal/trust", "internal/worktree",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.
@@ -210,7 +210,7 @@ func TestArchitecture_PathsAndErrorsOfTheHostStayThere(t *testing.T) {
 
 // allowedHere reports whether a file may know the machine.
 func allowedHere(name string) bool {
-	if base := path.Base(name); path.Dir(name) == "env/search" && (strings.HasPrefix(base, "change_") || strings.HasPrefix(base, "local")) {
+	if base := path.Base(name); path.Dir(name) == "internal/search" && (strings.HasPrefix(base, "change_") || strings.HasPrefix(base, "local")) {
 		return true // the layer for this machine's disk
 	}
 	for _, h := range hostFiles {

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/media"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/picture"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -94,7 +94,7 @@ func TestIngest_ImagesAreMadeFitAndFilesRead(t *testing.T) {
 	}
 	parts := script.Requests()[0].Messages[1].Parts
 	img := parts[1].(llm.Image)
-	if mime := picture.Detect(img.Data); mime != img.MIME || len(img.Data) == len(large.Data) {
+	if mime := media.Detect(img.Data); mime != img.MIME || len(img.Data) == len(large.Data) {
 		t.Errorf("it is %s and called %s", mime, img.MIME)
 	}
 	if read := parts[2].(llm.Image); len(read.Data) == 0 || read.Path != "" {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/media"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/picture"
 )
 
 // Queued is a message that is not in the conversation yet.
@@ -74,7 +74,7 @@ func message(parts []llm.Part) (llm.Message, error) {
 		return msg, ErrNoInput
 	}
 	var err error
-	msg.Parts, err = picture.Ingest(parts)
+	msg.Parts, err = media.Ingest(parts)
 	return msg, err
 }
 

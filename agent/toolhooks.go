@@ -5,8 +5,8 @@ import (
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/hook"
+	"github.com/reins-agent/reins/internal/callhook"
 	"github.com/reins-agent/reins/tool"
-	"github.com/reins-agent/reins/tool/callhook"
 )
 
 // callHooks returns the hooks of tool calls.

@@ -11,8 +11,8 @@ import (
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/compact"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/media"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/picture"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -148,7 +148,7 @@ func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 		return
 	}
 	res := out.Result
-	images, note := picture.FitAll(res.Images)
+	images, note := media.FitAll(res.Images)
 	spec, _ := k.tools.Spec(cmp.Or(out.Tool, c.Name)) // of the tool that call_tool called
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

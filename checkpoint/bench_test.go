@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 )
 
 // benchFiles is the number of files in the benchmarks.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 )
 
 // put restores one file, link or directory.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 )
 
 // tempName starts the names of temporary files that Restore writes to the workspace. They are never

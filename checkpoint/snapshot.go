@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 )
 
 // snapshot is the state of a workspace in memory. Its folders come before those inside them.

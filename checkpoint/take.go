@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 	"golang.org/x/sync/errgroup"
 )
 

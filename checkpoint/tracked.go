@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/reins-agent/reins/env/search"
 	"github.com/reins-agent/reins/internal/gitdir"
+	"github.com/reins-agent/reins/internal/search"
 )
 
 // maxGitIndex is the maximum size of a git index, which has about 100 bytes per file.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 )
 
 // Write is a change to a file, link or directory of a workspace. Before and After identify what was there, by kind,

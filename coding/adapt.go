@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/prompt"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"

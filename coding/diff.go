@@ -10,8 +10,8 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/shell"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/policy/shell"
 	"github.com/reins-agent/reins/tool"
 )
 

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/reins-agent/reins/coding/lang"
-	"github.com/reins-agent/reins/lsp"
+	"github.com/reins-agent/reins/internal/lsp"
+	"github.com/reins-agent/reins/internal/lsptools"
 )
 
 // LSPConfig configures the use of language servers; see package lang.
-type LSPConfig = lang.Config
+type LSPConfig = lsptools.Config
 
 // serversKey identifies what sessions must have in common to share language servers.
 type serversKey struct{ dir, settings string }
@@ -32,7 +32,7 @@ func (b *builder) languageServers(ctx context.Context) error {
 	}
 	w := lsp.Open(key, e, lsp.Config{Servers: c.LSP.Servers(), Trusted: c.Prompt.Trusted})
 	b.made = append([]io.Closer{w}, b.made...) // closed before the environment
-	t := lang.New(w, c.LSP, c.ToolConfig)
+	t := lsptools.New(w, c.LSP, c.ToolConfig)
 	c.Tools = append(c.Tools[:len(c.Tools):len(c.Tools)], t.All()...)
 	b.session.Middleware = append(b.session.Middleware[:len(b.session.Middleware):len(b.session.Middleware)], t.Diagnose)
 	return nil

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/memory"
-	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/home"
+	"github.com/reins-agent/reins/internal/memory"
+	"github.com/reins-agent/reins/internal/prompt"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"

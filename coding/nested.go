@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/prompt"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )

@@ -20,20 +20,20 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/memory"
-	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/home"
+	"github.com/reins-agent/reins/internal/gitrisk"
+	"github.com/reins-agent/reins/internal/memory"
+	"github.com/reins-agent/reins/internal/prompt"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/policy/repo"
 	"github.com/reins-agent/reins/secret"
 	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
@@ -202,7 +202,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 		}
 	}
 	if s.Workspace.Git == nil && !c.Prompt.Trusted {
-		s.Workspace.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, s.Env, dir) }
+		s.Workspace.Git = func(ctx context.Context, dir string) string { return gitrisk.Runs(ctx, s.Env, dir) }
 	}
 	if s.Describe == nil {
 		s.Describe = describe

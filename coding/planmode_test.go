@@ -22,10 +22,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/web"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/thorough"
+	"github.com/reins-agent/reins/internal/web"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/mcp"

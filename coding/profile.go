@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/lang"
-	"github.com/reins-agent/reins/coding/native"
-	"github.com/reins-agent/reins/coding/patch"
-	"github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/coding/tools"
-	"github.com/reins-agent/reins/coding/web"
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/lsptools"
+	"github.com/reins-agent/reins/internal/native"
+	"github.com/reins-agent/reins/internal/patch"
+	"github.com/reins-agent/reins/internal/prompt"
+	"github.com/reins-agent/reins/internal/web"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
@@ -273,7 +273,7 @@ var addedAliases = sync.OnceValue(func() []tool.Alias {
 		{Name: "TeamDelete", Tool: "team_delete", Params: map[string]string{"team_name": "name"}},
 		{Name: "SendMessage", Tool: "send_message", Params: map[string]string{"recipient": "to", "content": "message", "summary": ""}},
 	}
-	return slices.Concat(own, web.Aliases(), lang.Aliases())
+	return slices.Concat(own, web.Aliases(), lsptools.Aliases())
 })
 
 // freeformPatch offers apply_patch as a freeform tool.

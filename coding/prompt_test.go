@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/coding"
-	prompts "github.com/reins-agent/reins/coding/prompt"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
+	prompts "github.com/reins-agent/reins/internal/prompt"
 	"github.com/reins-agent/reins/tool"
 )
 

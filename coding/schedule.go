@@ -10,7 +10,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/schedule"
+	"github.com/reins-agent/reins/internal/schedule"
 	"github.com/reins-agent/reins/tool"
 )
 

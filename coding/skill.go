@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/native"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/native"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/skill"

@@ -13,8 +13,8 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/shell"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/policy/shell"
 )
 
 // activeSkills computes which skills are active in a session, from the records alone, so that they are the same after a

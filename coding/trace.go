@@ -11,8 +11,8 @@ import (
 
 	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/shell"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/policy/shell"
 	"github.com/reins-agent/reins/tool"
 )
 

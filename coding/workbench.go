@@ -13,9 +13,9 @@ import (
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/hook"
-	"github.com/reins-agent/reins/policy/repo"
+	"github.com/reins-agent/reins/internal/callhook"
+	"github.com/reins-agent/reins/internal/gitrisk"
 	"github.com/reins-agent/reins/tool"
-	"github.com/reins-agent/reins/tool/callhook"
 )
 
 // Workbench runs tool calls like a session, but without a model or records.
@@ -60,7 +60,7 @@ func (b *builder) workbench(ctx context.Context, newTools func(ToolConfig) (*too
 		return nil, err
 	}
 	if p.Workspace.Git == nil && !b.config.Prompt.Trusted {
-		p.Workspace.Git = func(ctx context.Context, dir string) string { return repo.Runs(ctx, s.Env, dir) }
+		p.Workspace.Git = func(ctx context.Context, dir string) string { return gitrisk.Runs(ctx, s.Env, dir) }
 	}
 	h := newBenchHooks(rand.Text(), s.Hooks, s.Env, p)
 	if h.Set != nil {

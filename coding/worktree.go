@@ -15,10 +15,10 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/hook"
+	"github.com/reins-agent/reins/internal/worktree"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
-	"github.com/reins-agent/reins/worktree"
 )
 
 // maxWorktrees is the maximum number of open worktrees of a session.

@@ -11,9 +11,9 @@ import (
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/hook"
+	"github.com/reins-agent/reins/internal/worktree"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
-	"github.com/reins-agent/reins/worktree"
 )
 
 type exitIn struct {

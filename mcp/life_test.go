@@ -135,7 +135,8 @@ func TestLife_ProgressIsOutputAndExtendsTheTime(t *testing.T) {
 	if got := tool.String(res.Output); got != "finished" {
 		t.Errorf("got %q and the error %v", got, res.Error)
 	}
-	if got := out.String(); !strings.Contains(got, "1/14 step 1\n") || !strings.Contains(got, "14/14 step 14\n") {
+	// The SDK handles a notification beside the answer that follows it, so the last one may come too late.
+	if got := out.String(); !strings.Contains(got, "1/14 step 1\n") || !strings.Contains(got, "13/14 step 13\n") {
 		t.Errorf("the output is %q", got)
 	}
 	if res := invoke(t, c, "mcp__x__progress", `{"text":"1000"}`); res.Error == nil || res.Error.Code != TimedOut {

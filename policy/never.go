@@ -11,7 +11,7 @@ import (
 
 	"github.com/reins-agent/reins/internal/credential"
 	"github.com/reins-agent/reins/internal/lazy"
-	"github.com/reins-agent/reins/policy/shell"
+	"github.com/reins-agent/reins/internal/shell"
 )
 
 // Never is the code of decisions on what is denied in every mode, whoever approves it: destroying the system or the home

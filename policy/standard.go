@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/policy/shell"
+	"github.com/reins-agent/reins/internal/shell"
 )
 
 // Standard decides by rules, protected paths and the mode of the query. A call is allowed if everything it does

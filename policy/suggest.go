@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/policy/shell"
+	"github.com/reins-agent/reins/internal/shell"
 )
 
 // Suggestion is what an approval can cover besides one call. It grants exactly its rules.

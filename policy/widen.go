@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/policy/shell"
+	"github.com/reins-agent/reins/internal/shell"
 )
 
 // withholds returns an option of a command that the rule does not grant, or "". A rule that leaves words open does not

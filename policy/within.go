@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/reins-agent/reins/policy/shell"
+	"github.com/reins-agent/reins/internal/shell"
 )
 
 // Within reports whether rules name all that a call does: its tool, or each of its accesses and each command of its

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 	"github.com/reins-agent/reins/policy"
 )
 

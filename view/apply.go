@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
 )
 

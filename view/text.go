@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/reins-agent/reins/host/show"
+	"github.com/reins-agent/reins/internal/show"
 )
 
 // Limits of what is kept of a tool call.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/host/show"
 	"github.com/reins-agent/reins/internal/hidden"
+	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )

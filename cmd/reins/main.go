@@ -1,11 +1,11 @@
-// Command reins runs coding agents. Its commands are in package host/cli.
+// Command reins runs coding agents. Its commands are in package internal/cli.
 package main
 
 import (
 	"os"
 	"runtime/debug"
 
-	"github.com/reins-agent/reins/host/cli"
+	"github.com/reins-agent/reins/internal/cli"
 )
 
 func main() {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/patch"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/secret"
 	"github.com/reins-agent/reins/tool"

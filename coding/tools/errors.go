@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/edit"
-	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/env"
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/edit"
+	"github.com/reins-agent/reins/internal/patch"
+	"github.com/reins-agent/reins/internal/search"
 	"github.com/reins-agent/reins/tool"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reins-agent/reins/coding/textfile/textfiletest"
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/internal/textfile/textfiletest"
 	"github.com/reins-agent/reins/tool"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/textfile"
-	"github.com/reins-agent/reins/coding/web/pdf"
+	"github.com/reins-agent/reins/internal/pdf"
+	"github.com/reins-agent/reins/internal/textfile"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/reins-agent/reins/coding/patch"
+	"github.com/reins-agent/reins/internal/patch"
 	"github.com/reins-agent/reins/tool"
 )
 

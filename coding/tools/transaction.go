@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/patch"
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/patch"
 	"github.com/reins-agent/reins/tool"
 )
 

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/textfile"
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/internal/textfile"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reins-agent/reins/env"
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 )
 
 // eachExact runs f in environments without symbolic links: with and without the system call for it, and

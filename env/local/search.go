@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 )
 
 // Grep implements [search.Searcher]. It reads the disk directly instead of calling Open.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
-	"github.com/reins-agent/reins/env/search"
+	"github.com/reins-agent/reins/internal/search"
 )
 
 func TestSearch_LocalAnswersItselfAlsoBelowWrappers(t *testing.T) {

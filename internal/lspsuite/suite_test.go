@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reins-agent/reins/coding/lang"
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
-	"github.com/reins-agent/reins/lsp"
+	"github.com/reins-agent/reins/internal/lsp"
+	"github.com/reins-agent/reins/internal/lsptools"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -145,7 +145,7 @@ func start(t *testing.T, p project, others int, idle time.Duration) *rig {
 		r.env.Close()
 	})
 	c := tools.Config{State: tools.NewState()}
-	l := lang.New(w, lang.Config{Enabled: true, Timeout: 5 * time.Minute}, c)
+	l := lsptools.New(w, lsptools.Config{Enabled: true, Timeout: 5 * time.Minute}, c)
 	reg := &tool.Registry{}
 	if err := reg.Register(append(tools.New(c), l.All()...)...); err != nil {
 		t.Fatal(err)

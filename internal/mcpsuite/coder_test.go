@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/home"
-	"github.com/reins-agent/reins/host/coder"
+	"github.com/reins-agent/reins/internal/coder"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 )

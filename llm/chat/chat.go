@@ -48,8 +48,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/texttools"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/chat/texttools"
 	"github.com/reins-agent/reins/llm/wire"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/reins-agent/reins/internal/media"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/picture"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -56,7 +56,7 @@ func (s *Server) limit(ctx context.Context, _ tool.Call, next func(context.Conte
 
 // answer returns an outcome as clients see it.
 func answer(o tool.Outcome, out *result) *sdk.CallToolResult {
-	images, note := picture.FitAll(o.Result.Images)
+	images, note := media.FitAll(o.Result.Images)
 	text := o.Model + note
 	r := &sdk.CallToolResult{IsError: !o.OK(), Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 	for _, img := range images {

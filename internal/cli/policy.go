@@ -1,0 +1,441 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/internal/gitrisk"
+	"github.com/reins-agent/reins/internal/realpath"
+	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+func newPolicy(h Host) *cobra.Command {
+	return group(&cobra.Command{Use: "policy", Short: "Explain and change permissions"},
+		newPolicyCheck(h), newPolicyList(h), newPolicyAdd(h, "allow", "Allow calls without asking"), newPolicyAdd(h, "deny", "Deny calls"),
+		newPolicyRemove(h))
+}
+
+// permissions describe what a run may do.
+type permissions struct {
+	mode      policy.Mode
+	rules     policy.Rules
+	workspace policy.Workspace
+	own       []string // the files of Reins itself, which commands must not write
+	box       sandbox.Config
+}
+
+// permissions returns the permissions from the configuration and, if it is given, from a file with more rules. The mode
+// in the file overrides the configured mode, and a flag overrides both.
+func (h Host) permissions(s *config.Settings, file string) (p permissions, err error) {
+	if p.mode, p.rules, err = s.Policy(); err != nil {
+		return p, usageError{err}
+	}
+	mode, more, err := readRules(file)
+	if err != nil {
+		return p, err
+	}
+	if mode != "" && !layerOf(s, "permissions.mode").Above(config.LayerEnvironment) {
+		p.mode = mode
+	}
+	p.rules.Allow, p.rules.Ask, p.rules.Deny = append(p.rules.Allow, more.Allow...), append(p.rules.Ask, more.Ask...), append(p.rules.Deny, more.Deny...)
+	_, denied := s.SandboxPaths()
+	for _, path := range denied {
+		for _, name := range []string{"Read", "Edit"} {
+			r, err := policy.ParseRule(name + "(/" + escapePattern(path) + ")")
+			if err != nil {
+				return p, usagef("sandbox.denied: %v", err)
+			}
+			p.rules.Deny = append(p.rules.Deny, r)
+		}
+	}
+	p.rules = forOwnNames(p.rules)
+	p.workspace = h.workspace()
+	p.own = slices.Clip(p.workspace.Protected)
+	roots, protected := s.Paths()
+	p.workspace.Roots, p.workspace.Protected = roots, append(p.workspace.Protected, protected...)
+	if a, err := auditConfig(h, s); err == nil && !a.Off {
+		p.workspace.Protected = append(p.workspace.Protected, realpath.Resolve(a.Path), realpath.Resolve(a.Path+".head"))
+	}
+	return p, nil
+}
+
+// escapePattern returns the pattern that matches only a path.
+func escapePattern(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(path)
+}
+
+// yes approves what the standard policy would ask about. What that policy denies stays denied.
+type yes struct{ policy.Rules }
+
+// Decide implements policy.Policy.
+func (y yes) Decide(ctx context.Context, q policy.Query) policy.Decision {
+	d := policy.Standard{Rules: y.Rules}.Decide(ctx, q)
+	plans := q.Mode == policy.ModePlan && q.Tool != "exit_plan_mode" // in plan mode, the model chose to change nothing
+	if d.Verdict == policy.Ask && d.Code != "configures" && !plans {
+		d.Verdict, d.Code, d.Rule = policy.Allow, "yes", "--yes"
+	}
+	return d
+}
+
+// workspace returns what is the same for every workspace: the home directory, and the files of Reins itself.
+func (h Host) workspace() (w policy.Workspace) {
+	if home := h.Getenv("HOME"); home != "" {
+		w.Home = realpath.Resolve(home)
+	}
+	if state, err := stateDir(h); err == nil {
+		for _, path := range state.Protected() {
+			w.Protected = append(w.Protected, realpath.Resolve(path))
+		}
+	}
+	if f, err := h.configFile(config.LayerUser); err == nil {
+		w.Protected = append(w.Protected, realpath.Resolve(f.Path))
+	}
+	if dir := (config.Sources{Getenv: h.Getenv}).PersonalDir(); dir != "" {
+		w.Protected = append(w.Protected, realpath.Resolve(dir))
+	}
+	for _, dir := range h.skillOptions().UserDirs() {
+		w.Protected = append(w.Protected, realpath.Resolve(dir))
+	}
+	return w
+}
+
+func newPolicyList(h Host) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the permission mode and the rules that apply here",
+		Args:  wantArgs(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			s, err := h.settings(".", h.trusted("."), nil)
+			if err != nil {
+				return err
+			}
+			var entries []config.Entry
+			for _, e := range s.Entries() {
+				if strings.HasPrefix(e.Key, "permissions.") {
+					entries = append(entries, e)
+				}
+			}
+			return showConfig(h, entries, true, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// ruleFile is a file of rules for --rules.
+type ruleFile struct {
+	Mode  string        `json:"mode"`
+	Allow []policy.Rule `json:"allow"`
+	Ask   []policy.Rule `json:"ask"`
+	Deny  []policy.Rule `json:"deny"`
+}
+
+// readRules reads a file of rules and returns its mode, "" if it has none.
+func readRules(name string) (policy.Mode, policy.Rules, error) {
+	if name == "" {
+		return "", policy.Rules{}, nil
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", policy.Rules{}, usagef("--rules: %w", err)
+	}
+	var f ruleFile
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
+	}
+	mode := policy.Mode("")
+	if f.Mode != "" {
+		if mode, err = policy.ParseMode(f.Mode); err != nil {
+			return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
+		}
+	}
+	rules := policy.Rules{Allow: f.Allow, Ask: f.Ask, Deny: f.Deny}
+	if err := cmp.Or(rules.Check(), unknownTools(rules)); err != nil {
+		return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
+	}
+	return mode, rules, nil
+}
+
+type policyCheck struct {
+	mode, rules, command, tool, args, dir string
+	jsonl, asJSON                         bool
+}
+
+func newPolicyCheck(h Host) *cobra.Command {
+	var o policyCheck
+	cmd := &cobra.Command{
+		Use:   "check {--command CMD | --tool NAME [--args JSON] | --jsonl}",
+		Short: "Explain whether a call would be allowed",
+		Long: `Explain whether a command or a tool call would be allowed, and which rule
+decides. Nothing is run. The exit code is 0 if it would be allowed, 4 if it
+would need approval and 1 if it would be denied. With --jsonl, the exit code is
+0 if all input was read.`,
+		Example: `  reins policy check --command 'git log | head'
+  reins policy check --mode acceptEdits --tool write_file --args '{"file_path":"a.txt","content":""}'
+  reins policy check --rules rules.json --jsonl < queries.jsonl`,
+		Args: wantArgs(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, h) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.mode, "mode", "", modeHelp)
+	f.StringVar(&o.rules, "rules", "", rulesHelp+", instead of the configuration")
+	f.StringVar(&o.command, "command", "", "command line to check")
+	f.StringVar(&o.tool, "tool", "", "`NAME` of the tool to check")
+	f.StringVar(&o.args, "args", "{}", "arguments of the tool as `JSON`")
+	f.StringVar(&o.dir, "cwd", "", "check a call in directory `DIR` (default: the current directory)")
+	f.BoolVar(&o.jsonl, "jsonl", false, `read queries from standard input, one per line: {"id","command"} or {"id","tool","args"}`)
+	f.BoolVar(&o.asJSON, "json", false, "print the decision as JSON")
+	completeWords(cmd, "mode", modeNames()...)
+	return cmd
+}
+
+const (
+	modeHelp  = "permission mode: default, acceptEdits, plan, auto, dontAsk or bypassPermissions"
+	rulesHelp = "read rules from `FILE`, a JSON object with mode, allow, ask and deny"
+)
+
+func modeNames() (names []string) {
+	for _, m := range policy.Modes {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+// checker decides on queries without running anything.
+type checker struct {
+	pipe tool.Pipeline
+	env  *local.Env
+}
+
+func (o policyCheck) run(cmd *cobra.Command, h Host) error {
+	ways := 0
+	for _, given := range []bool{cmd.Flags().Changed("command"), o.tool != "", o.jsonl} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return usagef("use exactly one of --command, --tool and --jsonl")
+	}
+	c, err := o.checker(h)
+	if err != nil {
+		return err
+	}
+	defer c.env.Close()
+	if o.jsonl {
+		return c.lines(cmd.Context(), h.Stdin, h.Stdout)
+	}
+	q := checkQuery{Command: &o.command}
+	if o.tool != "" {
+		q = checkQuery{Tool: o.tool, Args: json.RawMessage(o.args)}
+	}
+	d := c.decide(cmd.Context(), q)
+	if o.asJSON {
+		err = printJSON(h.Stdout, answerOf(nil, d))
+	} else {
+		_, err = fmt.Fprintf(h.Stdout, "%s: %s\nrule: %s\n", d.Verdict, show.Visible(d.Reason), show.Visible(d.Rule))
+	}
+	if err != nil {
+		return err
+	}
+	switch d.Verdict {
+	case policy.Allow:
+		return nil
+	case policy.Ask:
+		return quietError{exitNeedsInput}
+	}
+	return failIf(true)
+}
+
+func (o policyCheck) checker(h Host) (*checker, error) {
+	p, err := o.permissions(h)
+	if err != nil {
+		return nil, err
+	}
+	mode, rules := p.mode, p.rules
+	if o.mode != "" {
+		if mode, err = policy.ParseMode(o.mode); err != nil {
+			return nil, usagef("--mode: %w", err)
+		}
+	}
+	e, err := local.New(local.Config{Dir: o.dir, Sandbox: p.box})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	reg := &tool.Registry{}
+	if err := reg.Register(coding.NewTools(coding.ToolConfig{})...); err != nil {
+		return nil, err
+	}
+	reg.Alias(coding.NativeAliases()...)
+	if !h.trusted(cmp.Or(o.dir, ".")) {
+		p.workspace.Git = func(ctx context.Context, dir string) string { return gitrisk.Runs(ctx, e, dir) }
+	}
+	return &checker{env: e, pipe: tool.Pipeline{
+		Registry: reg, Policy: policy.Standard{Rules: rules}, Mode: mode, Workspace: p.workspace,
+	}}, nil
+}
+
+// permissions returns the permissions from the file, or else from the configuration, including its sandbox.
+func (o policyCheck) permissions(h Host) (p permissions, err error) {
+	if o.rules == "" {
+		dir := cmp.Or(o.dir, ".")
+		s, err := h.settings(dir, h.trusted(dir), nil)
+		if err != nil {
+			return p, err
+		}
+		if p, err = h.permissions(s, ""); err == nil {
+			p.box, err = h.box(s, nil, p.own)
+		}
+		return p, err
+	}
+	p.workspace = h.workspace()
+	p.mode, p.rules, err = readRules(o.rules)
+	p.rules = forOwnNames(p.rules)
+	return p, err
+}
+
+// checkQuery is a line of input for --jsonl.
+type checkQuery struct {
+	ID      json.RawMessage `json:"id"`
+	Command *string         `json:"command"`
+	Tool    string          `json:"tool"`
+	Args    json.RawMessage `json:"args"`
+}
+
+// checkAnswer is a line of output for --jsonl.
+type checkAnswer struct {
+	ID       json.RawMessage `json:"id,omitempty"`
+	Decision policy.Verdict  `json:"decision"`
+	Rule     string          `json:"rule"`
+	Reason   string          `json:"reason"`
+	Code     string          `json:"code"`
+}
+
+func answerOf(id json.RawMessage, d policy.Decision) checkAnswer {
+	return checkAnswer{ID: id, Decision: d.Verdict, Rule: d.Rule, Reason: d.Reason, Code: d.Code}
+}
+
+// lines answers one query per line. A line that is not a query is denied.
+func (c *checker) lines(ctx context.Context, in io.Reader, out io.Writer) error {
+	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriter(out)
+	for {
+		line, err := r.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			var q checkQuery
+			d := policy.Decision{Code: "invalid", Rule: "query"}
+			if err := json.Unmarshal(line, &q); err != nil {
+				d.Reason = "invalid query: " + err.Error()
+			} else {
+				d = c.decide(ctx, q)
+			}
+			b, err := json.Marshal(answerOf(q.ID, d))
+			if err != nil {
+				return err
+			}
+			if _, err := w.Write(append(b, '\n')); err != nil {
+				return err
+			}
+			if r.Buffered() == 0 { // an interactive caller waits for the answer
+				if err := w.Flush(); err != nil {
+					return err
+				}
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return w.Flush()
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// decide judges a query. An unknown tool is judged by its name and, if they show what it does, by its arguments.
+func (c *checker) decide(ctx context.Context, q checkQuery) policy.Decision {
+	switch {
+	case q.Command != nil:
+		return c.judge(ctx, "shell", []policy.Access{{Kind: policy.Exec, Target: *q.Command}})
+	case q.Tool == "":
+		return policy.Decision{Code: "invalid", Rule: "query", Reason: "the query has neither a command nor a tool"}
+	}
+	out := c.pipe.Check(ctx, tool.Call{ID: "check", Name: q.Tool, Args: q.Args, Env: c.env})
+	switch {
+	case out.Result.Error == nil:
+		return out.Decision
+	case out.Result.Error.Code == tool.UnknownTool:
+		return c.judge(ctx, q.Tool, c.guess(ctx, q))
+	}
+	d := out.Decision
+	d.Reason = out.Result.Error.Message
+	return d
+}
+
+// guess derives the accesses of another agent's tool from the names of its arguments.
+func (c *checker) guess(ctx context.Context, q checkQuery) []policy.Access {
+	var in struct {
+		Command  string `json:"command"`
+		FilePath string `json:"file_path"`
+		Path     string `json:"path"`
+		Notebook string `json:"notebook_path"`
+		URL      string `json:"url"`
+	}
+	if json.Unmarshal(q.Args, &in) != nil || strings.HasPrefix(q.Tool, "mcp__") {
+		return nil
+	}
+	kind := policy.Write
+	switch q.Tool {
+	case "Read", "LS", "Grep", "Glob", "NotebookRead":
+		kind = policy.Read
+	}
+	for _, p := range []string{in.FilePath, in.Notebook, in.Path} {
+		if p == "" {
+			continue
+		}
+		real, err := c.env.RealPath(ctx, p)
+		if err != nil {
+			return nil
+		}
+		return []policy.Access{{Kind: kind, Target: real}}
+	}
+	switch {
+	case in.Command != "":
+		return []policy.Access{{Kind: policy.Exec, Target: in.Command}}
+	case in.URL != "":
+		return []policy.Access{{Kind: policy.Connect, Target: in.URL}}
+	case kind == policy.Read:
+		return []policy.Access{{Kind: policy.Read, Target: c.env.Info().Dir}}
+	}
+	return nil
+}
+
+func (c *checker) judge(ctx context.Context, name string, accesses []policy.Access) policy.Decision {
+	w := c.pipe.Workspace
+	info := c.env.Info()
+	dir, err := c.env.RealPath(ctx, info.Dir)
+	if err != nil {
+		return policy.Decision{Code: "error", Rule: "policy", Reason: err.Error()}
+	}
+	w.Dir, w.Paths, w.Files, w.Shell = dir, info.Paths(), c.env, info.Shell
+	w = w.Confined(c.env, c.pipe.Mode, accesses)
+	return c.pipe.Policy.Decide(ctx, policy.Query{Tool: name, Accesses: accesses, Mode: c.pipe.Mode, Workspace: w})
+}

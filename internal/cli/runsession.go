@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/home"
+	"github.com/reins-agent/reins/hook"
+	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+)
+
+// session opens the session that the flags describe.
+func (r *runner) session(ctx context.Context, k coding.Connection, place saved) (*agent.Session, error) {
+	c, err := r.config(k, place)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.flags.checkModels(r.host, c.Connect.Catalogue, k.Provider, k.Model); err != nil {
+		return nil, err
+	}
+	tools, err := r.mcpServers(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	if tools != nil {
+		c.Extend, c.Session.Owned = tools.open, append(c.Session.Owned, tools)
+	}
+	r.commands.Config = r.forCommands(c)
+	s, err := coding.Open(ctx, c)
+	switch {
+	case tools == nil:
+	case err == nil:
+		tools.attach(s)
+		r.tools = tools
+	default:
+		_ = tools.Close()
+	}
+	var unwritable *os.PathError
+	switch {
+	case err == nil:
+		return s, nil
+	case errors.As(err, &unwritable):
+		return nil, usagef("%w; use --no-save to run without saving, or set REINS_HOME to another directory", err)
+	case place.resumes():
+		return nil, err
+	}
+	return nil, usageError{err}
+}
+
+// forCommands returns the configuration for commands and files in the text of skills. Questions about them do not wait
+// for the view, which does not show such calls.
+func (r *runner) forCommands(c coding.Config) *coding.Config {
+	c.Session.Approve = func(ctx context.Context, q tool.Request) (tool.Approval, error) {
+		r.asker.arrive(q.Call.ID)
+		return r.asker.approve(ctx, q)
+	}
+	return &c
+}
+
+// config translates the flags into a session configuration.
+func (r *runner) config(k coding.Connection, place saved) (coding.Config, error) {
+	o := r.flags
+	conf, err := o.connection.config(r.host)
+	if err != nil {
+		return coding.Config{}, err
+	}
+	if k.Catalogue != nil {
+		conf.Catalogue = k.Catalogue
+	}
+	c := coding.Config{
+		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Pass: o.pass, Sandbox: o.box, Connect: conf,
+		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), Tier: coding.Tier(o.tier), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true},
+		Prompt: o.prompt(r.host), Skills: o.skills, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
+		Warn: func(err error) { notef(r.host, "%v", err) },
+		Session: agent.Config{
+			ID: o.id, Client: k.Client, System: r.system, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
+			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
+			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel, PastPriceStep: o.pastStep}, Hooks: o.hooks,
+			CacheTTL: o.cacheTTL, Tier: o.service, Display: o.thinking,
+			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // so that the session is listed even if it is interrupted early
+		},
+	}
+	if c.Audit, c.Secrets, err = o.guards(r.host); err != nil {
+		return c, err
+	}
+	c.Memory, c.HostedSearch = o.memory(), o.settings != nil && o.settings.Web.SearchBackend == "provider"
+	if c.Tools, err = r.host.webTools(o.settings); err != nil {
+		return c, err
+	}
+	if o.settings != nil {
+		c.Tools = append(c.Tools, r.host.configTool(o.settings))
+	}
+	if r.standby != nil {
+		c.Schedule = &r.standby.schedule
+	}
+	if c.LSP, err = languageServers(o.settings); err != nil {
+		return c, err
+	}
+	if place.store != nil {
+		c.Session.Store = place.store
+		state, err := stateDir(r.host)
+		if err != nil {
+			return c, err
+		}
+		c.State = string(state)
+	}
+	if o.hooks.Has(hook.UserPromptSubmit) { // a hook may refuse the prompt
+		c.Session.Meta.Prompt = ""
+	}
+	if o.yes {
+		c.Session.Policy = yes{o.permitted.rules}
+	}
+	for _, name := range o.fallback {
+		if m, ok := conf.Catalogue.Resolve(k.Provider, name); ok {
+			name = m.ID
+		}
+		c.Session.Fallback = append(c.Session.Fallback, agent.Model{Name: name})
+	}
+	return c, nil
+}
+
+// prompt returns the configuration of the system prompt.
+func (o run) prompt(h Host) coding.PromptConfig {
+	c := coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}
+	if o.settings != nil {
+		c.UserFiles, c.Home = h.userDocs(), h.skillOptions().Home
+	}
+	return c
+}
+
+// memory returns the configuration of notes. The demo has no configuration.
+func (o run) memory() coding.Memory {
+	if o.settings == nil {
+		return coding.Memory{Off: true}
+	}
+	m := o.settings.Memory
+	return coding.Memory{Off: !m.Enabled, Budget: cmp.Or(m.Budget, -1)}
+}
+
+// guards returns the configuration of the audit log and of secrets. The demo has no configuration. With --no-save, a run
+// does not need the state directory, unless the configuration requires the audit log.
+func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
+	c := o.settings
+	if c == nil {
+		return coding.Audit{Off: true}, s, nil
+	}
+	a, err = auditConfig(h, c)
+	if o.noSave && layerOf(c, "audit.required") == config.LayerDefault {
+		a.Optional = true
+		if errors.Is(err, home.ErrNone) {
+			a.Off, err = true, nil
+		}
+	}
+	s = coding.Secrets{Off: !c.Secrets.Redact, Names: append(slices.Clone(c.Secrets.Names), searchKey(c.Web)), Patterns: c.Secrets.Patterns}
+	secrets := []string{o.secretEnv}
+	for _, t := range c.Triggers {
+		secrets = append(secrets, t.SecretEnv)
+	}
+	s.Names = append(s.Names, slices.DeleteFunc(secrets, func(name string) bool { return name == "" })...)
+	for _, p := range c.Providers {
+		if p.KeyEnv != "" {
+			s.Names = append(s.Names, p.KeyEnv)
+		}
+	}
+	return a, s, err
+}
+
+// checkModels rejects models whose price is unknown if there is a budget, and warns about models that
+// the catalogue does not list. The catalogue is complete only for the three vendors.
+func (o run) checkModels(h Host, known *llm.Catalogue, provider, model string) error {
+	listed := slices.Contains([]string{"openai", "anthropic", "gemini"}, provider)
+	for i, name := range append([]string{model}, o.fallback...) {
+		flag := "--model"
+		if i > 0 {
+			flag = "--fallback"
+			alias := ""
+			if m, ok := known.Resolve(provider, name); ok {
+				alias, name = name, m.ID
+			}
+			noteModel(h, known, provider, alias, name)
+		}
+		m, _ := known.Lookup(provider, name)
+		switch {
+		case o.budget > 0 && m.Price == nil:
+			return usagef("the budget cannot be enforced because the price of %s is unknown: add the model with --catalogue, or remove the budget", name)
+		case o.budget > 0 && !pricedTier(m.Price, o.service):
+			return usagef("the budget cannot be enforced because the price of the service tier %s of %s is unknown: "+
+				"choose another tier, add its factor with --catalogue, or remove the budget", o.service, name)
+		case listed && m.Provider != provider:
+			notef(h, "%s: unknown %s model %q, trying it anyway%s", flag, provider, name, didYouMean(name, modelIDs(known, provider)))
+		}
+	}
+	return nil
+}
+
+// pricedTier reports whether the price of a service tier is known.
+func pricedTier(p *llm.Price, tier string) bool {
+	_, known := p.Cost(llm.Usage{Tier: tier})
+	return known
+}
+
+// saved is where a run is saved, and the session that it continues.
+type saved struct {
+	store *filestore.Store // nil if the run is not saved
+	meta  event.Meta       // of the session to resume; its ID is "" for a new one
+	fresh bool             // the session is a fork made for this run
+}
+
+func (s saved) resumes() bool { return s.meta.ID != "" }
+
+// resumes reports whether the flags name a session to continue.
+func (o run) resumes() bool { return o.resume != "" || o.continueLast || o.fork != "" }
+
+// checkSaved rejects flags that contradict each other.
+func (o run) checkSaved() error {
+	ways := 0
+	for _, given := range []bool{o.resume != "", o.continueLast, o.fork != ""} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways > 1:
+		return usagef("--resume, --continue and --fork cannot be combined")
+	case ways > 0 && o.noSave:
+		return usagef("--no-save cannot be combined with --resume, --continue or --fork")
+	case o.id != "" && (o.resume != "" || o.continueLast):
+		return usagef("--session-id cannot be combined with --resume or --continue")
+	}
+	return nil
+}
+
+// place finds the session to continue and the place to save it. With --fork, it creates the fork.
+// Errors suggest the command, which must accept an ID.
+func (o run) place(ctx context.Context, h Host, dir, command string) (saved, error) {
+	if o.noSave {
+		return saved{}, nil
+	}
+	store, err := openStore(h)
+	if errors.Is(err, home.ErrNone) && !o.resumes() {
+		return saved{}, usagef("%w, or use --no-save", err)
+	}
+	if err != nil {
+		return saved{}, err
+	}
+	s := saved{store: store}
+	switch {
+	case o.resume != "":
+		s.meta, err = findSession(ctx, store, o.resume)
+	case o.continueLast:
+		s.meta, err = o.lastSession(ctx, h, store, dir, command)
+	case o.fork != "":
+		s.meta, err = forkSession(ctx, store, o.fork, event.Meta{ID: o.id}, o.skipDamaged)
+		s.fresh = err == nil
+		err = explainResume(o.fork, explainExists(o.id, "--session-id", err))
+	}
+	return s, err
+}
+
+// lastSession returns the last session of a directory. "reins run" also accepts the session of a parent
+// directory; for other commands that is an error that names the session.
+func (o run) lastSession(ctx context.Context, h Host, store event.Store, dir, command string) (event.Meta, error) {
+	if o.dir != "" || command != runCommand {
+		return latestSession(ctx, h, store, dir, command)
+	}
+	m, above, err := nearestSession(ctx, store, dir)
+	if err == nil && above {
+		notef(h, "continuing session %s of %s", m.ID, shortDir(h, m.Dir))
+	}
+	return m, err
+}
+
+// discard removes a fork whose run could not start.
+func (s saved) discard(ctx context.Context) error {
+	if !s.fresh {
+		return nil
+	}
+	return s.store.Delete(context.WithoutCancel(ctx), s.meta.ID)
+}
+
+// dir returns the given directory, or else the working directory of the session.
+func (s saved) dir(given string) (string, error) {
+	if given != "" || s.meta.Dir == "" {
+		return given, nil
+	}
+	if _, err := os.Stat(s.meta.Dir); errors.Is(err, os.ErrNotExist) {
+		return "", usagef("the directory of session %s no longer exists: %s; choose another with --cwd", s.meta.ID, s.meta.Dir)
+	}
+	return s.meta.Dir, nil
+}
+
+// forkSession copies a session, up to the record of an ID@SEQ reference. The copy gets a random ID
+// unless to has one. With damaged set, unreadable records are skipped.
+func forkSession(ctx context.Context, store event.Store, ref string, to event.Meta, damaged bool) (event.Meta, error) {
+	from, at, err := findRecord(ctx, store, ref)
+	if err != nil {
+		return event.Meta{}, err
+	}
+	to.ID = cmp.Or(to.ID, rand.Text())
+	if damaged {
+		return event.Salvage(ctx, store, from.ID, at, to)
+	}
+	return event.Fork(ctx, store, from.ID, at, to)
+}
+
+// explainResume adds advice to an error of resuming a session in "reins run".
+func explainResume(id string, err error) error {
+	var damage *event.CorruptError
+	switch {
+	case errors.As(err, &damage):
+		return usagef("%w; run \"reins sessions verify\" for details, or use --skip-damaged to skip unreadable records", err)
+	case errors.Is(err, event.ErrLocked):
+		return fmt.Errorf("session %s is open in another process; close it, or continue a copy with --fork %s", id, id)
+	}
+	return err
+}
