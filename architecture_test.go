@@ -20,7 +20,7 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/atomicfile", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/netaddr", "internal/realpath", "internal/suggest", "internal/thorough", "internal/schedule"},
+	{"internal/apitext", "internal/atomicfile", "internal/exepages", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/netaddr", "internal/realpath", "internal/suggest", "internal/thorough", "internal/schedule"},
 	{"llm", "internal/webhook", "internal/atfile", "internal/hostproxy"},
 	{"llm/wire"},
 	{"internal/texttools", "internal/prefix"},

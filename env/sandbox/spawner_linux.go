@@ -20,6 +20,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reins-agent/reins/internal/exepages"
 )
 
 // spawnerName is the name of the spawner process. A program that is started under it becomes a spawner instead
@@ -34,6 +36,7 @@ func init() {
 		return
 	}
 	runtime.LockOSThread() // only this thread is confined; it starts all commands
+	exepages.Drop()
 	s := &server{fd: spawnerSocket}
 	if err := s.confine(); err != nil {
 		s.send(errorReply(err))

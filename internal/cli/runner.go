@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/exepages"
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
@@ -158,6 +159,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	if err != nil {
 		return errors.Join(err, place.discard(ctx))
 	}
+	exepages.Drop()
 	r.mu.Lock()
 	r.id, r.after = s.ID(), place.meta.Last
 	r.mu.Unlock()
