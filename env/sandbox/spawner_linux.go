@@ -36,13 +36,13 @@ func init() {
 		return
 	}
 	runtime.LockOSThread() // only this thread is confined; it starts all commands
-	exepages.Drop()
 	s := &server{fd: spawnerSocket}
 	if err := s.confine(); err != nil {
 		s.send(errorReply(err))
 		os.Exit(1)
 	}
 	s.ready()
+	exepages.Drop()
 	s.serve()
 	os.Exit(0)
 }

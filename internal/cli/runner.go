@@ -42,6 +42,8 @@ type runner struct {
 	tools    *servers        // MCP servers, or nil
 	standby  *standby        // with --keep-running
 
+	ended sync.Once // the first model call has ended
+
 	mu        sync.Mutex // guards the fields below
 	spent     event.Spending
 	id        string
@@ -159,7 +161,6 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	if err != nil {
 		return errors.Join(err, place.discard(ctx))
 	}
-	exepages.Drop()
 	r.mu.Lock()
 	r.id, r.after = s.ID(), place.meta.Last
 	r.mu.Unlock()
@@ -415,6 +416,7 @@ func (r *runner) note(rec event.Record) {
 	case event.TurnLimit:
 		r.limit = d
 	case event.ModelCallEnd:
+		r.ended.Do(exepages.Drop)
 		r.answered = r.answered || d.Error == nil
 		r.refusal = ""
 		if d.Detail != "" {
