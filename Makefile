@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 BENCHTIME ?= 1s
 
-.PHONY: test format lint vet packages plain raced modules race setup bench fuzz mutants exhaustive soak storm effects test-mcp test-lsp test-local-models build clean
+.PHONY: test format lint vet packages plain raced modules race setup bench fuzz mutants exhaustive soak storm effects test-mcp test-lsp test-local-models words build clean
 
 test: setup format vet packages
 
@@ -104,6 +104,11 @@ test-lsp:
 test-local-models:
 	@ollama=$$(sh localtest/ollama.sh) && portkey=$$(sh localtest/gateway.sh) && cd localtest && \
 	REINS_OLLAMA=$$ollama REINS_PORTKEY=$$portkey go test -count=1 -timeout 20m ./...
+
+# Reports how often comments and pages say "the settings of the user" where "user settings" is better. FLAGS=-list prints
+# the lines.
+words:
+	@go run ./internal/words $(FLAGS)
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/reins-agent/reins/internal/cli.Version=$(VERSION)" -o bin/reins ./cmd/reins
