@@ -45,7 +45,7 @@ var shownBy = map[string]string{
 	"shell_output":       "TestBackground_TimeoutOfItsOwnEndsIt",
 	"shell_stop":         "TestBackground_ThereIsALimitAndEndedOnesMakeRoom",
 	"skill":              "TestSkills_ThePromptListsThemAndTheToolLoadsThem",
-	"spawn_agent":        "TestDoD_9_9_SubagentIsSpawnedAndItsResultIsAToolResult",
+	"spawn_agent":        "TestSubagent_ResultIsAToolResult",
 	"task_create":        "TestTasks_EightAgentsClaimAThousandEachOnce",
 	"task_get":           "TestTask_StatusesChangeByTheRulesOnly",
 	"task_list":          "TestTask_OwnersAreRespected",

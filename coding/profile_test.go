@@ -56,7 +56,8 @@ func nativeForm(p *coding.Profile) *coding.Profile {
 	return coding.NewProfile(coding.ProfileConfig{Provider: p.Provider, Model: p.Model, Family: p.Family, Toolset: coding.Native})
 }
 
-func TestDoD_9_2_OpenAIProfileProvidesCodexAlignedToolsIncludingApplyPatch(t *testing.T) {
+// Definition of done, 9.2.
+func TestProfile_OpenAIHasCodexToolsIncludingApplyPatch(t *testing.T) {
 	p := model("gpt-5.5")
 	want := append([]string{"read_file", "apply_patch", "write_file", "shell", "grep", "glob"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
@@ -73,7 +74,8 @@ func TestDoD_9_2_OpenAIProfileProvidesCodexAlignedToolsIncludingApplyPatch(t *te
 	}
 }
 
-func TestDoD_9_2_AnthropicProfileProvidesClaudeCodeAlignedToolsIncludingEditFile(t *testing.T) {
+// Definition of done, 9.2.
+func TestProfile_AnthropicHasClaudeCodeToolsIncludingEditFile(t *testing.T) {
 	p := model("claude-opus-4-6")
 	want := append([]string{"read_file", "write_file", "edit_file", "shell", "grep", "glob"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
@@ -93,7 +95,8 @@ func TestDoD_9_2_AnthropicProfileProvidesClaudeCodeAlignedToolsIncludingEditFile
 	}
 }
 
-func TestDoD_9_2_GeminiProfileProvidesGeminiCLIAlignedTools(t *testing.T) {
+// Definition of done, 9.2.
+func TestProfile_GeminiHasGeminiCLITools(t *testing.T) {
 	p := model("gemini-3-flash-preview")
 	want := append([]string{"read_file", "read_many_files", "write_file", "edit_file", "shell", "grep", "glob", "list_dir"}, everyTool...)
 	if got := toolNames(t, p); !slices.Equal(got, want) {
@@ -104,7 +107,8 @@ func TestDoD_9_2_GeminiProfileProvidesGeminiCLIAlignedTools(t *testing.T) {
 	}
 }
 
-func TestDoD_9_2_EachProfileProducesAProviderSpecificSystemPrompt(t *testing.T) {
+// Definition of done, 9.2.
+func TestProfile_SystemPromptIsProviderSpecific(t *testing.T) {
 	identity := []string{"You are a coding agent"}
 	guidance := []string{"is data|whoever wrote them", "test", "git reset --hard", "file:|:42|line_number", "Commit|commit"}
 	for family, says := range map[string][]string{
@@ -128,7 +132,8 @@ func TestDoD_9_2_EachProfileProducesAProviderSpecificSystemPrompt(t *testing.T) 
 	}
 }
 
-func TestDoD_9_2_CustomToolsCanBeRegisteredOnTopOfAnyProfile(t *testing.T) {
+// Definition of done, 9.2.
+func TestProfile_CustomToolsCanBeAddedToAny(t *testing.T) {
 	type in struct {
 		Filter string `json:"filter,omitempty"`
 	}
@@ -145,7 +150,8 @@ func TestDoD_9_2_CustomToolsCanBeRegisteredOnTopOfAnyProfile(t *testing.T) {
 	}
 }
 
-func TestDoD_9_2_ToolNameCollisionsAreWonByTheCustomTool(t *testing.T) {
+// Definition of done, 9.2.
+func TestProfile_CustomToolWinsNameCollisions(t *testing.T) {
 	custom := tool.New(tool.Spec{Name: "shell", Description: "Runs nothing."}, nil,
 		func(context.Context, *tool.Call, struct{}) (tool.Result, error) { return tool.Success("mine"), nil })
 	for family, p := range profiles() {

@@ -39,7 +39,8 @@ func prompt(t *testing.T, p *coding.Profile, e env.Environment, c coding.PromptC
 	return text
 }
 
-func TestDoD_9_8_SystemPromptIncludesProviderSpecificBaseInstructions(t *testing.T) {
+// Definition of done, 9.8.
+func TestPrompt_HasProviderSpecificBaseInstructions(t *testing.T) {
 	e := newProject(t).env("")
 	for family, p := range profiles() {
 		if text := prompt(t, p, e, coding.PromptConfig{}); !strings.HasPrefix(text, p.Instructions+"\n") {
@@ -48,7 +49,8 @@ func TestDoD_9_8_SystemPromptIncludesProviderSpecificBaseInstructions(t *testing
 	}
 }
 
-func TestDoD_9_8_SystemPromptIncludesEnvironmentContext(t *testing.T) {
+// Definition of done, 9.8.
+func TestPrompt_HasTheEnvironmentContext(t *testing.T) {
 	repo := repository(t)
 	e := repo.env("")
 	p := model("claude-opus-4-7")
@@ -73,7 +75,8 @@ Knowledge cutoff: 2026-01
 	}
 }
 
-func TestDoD_9_8_SystemPromptIncludesToolDescriptionsFromTheActiveProfile(t *testing.T) {
+// Definition of done, 9.8.
+func TestPrompt_DescribesTheToolsOfTheActiveProfile(t *testing.T) {
 	e := newProject(t).env("")
 	for family, p := range profiles() {
 		for _, p := range []*coding.Profile{p, nativeForm(p)} {
@@ -101,7 +104,8 @@ func TestDoD_9_8_SystemPromptIncludesToolDescriptionsFromTheActiveProfile(t *tes
 	}
 }
 
-func TestDoD_9_8_UserInstructionOverridesAreAppendedLast(t *testing.T) {
+// Definition of done, 9.8.
+func TestPrompt_UserInstructionsAreLast(t *testing.T) {
 	repo := repository(t)
 	repo.write("AGENTS.md", "Use tabs.")
 	text := prompt(t, model("gemini-3.8-flash"), repo.env(""), coding.PromptConfig{User: "  Use spaces.\n"})
@@ -111,7 +115,8 @@ func TestDoD_9_8_UserInstructionOverridesAreAppendedLast(t *testing.T) {
 	}
 }
 
-func TestDoD_9_8_ProjectDocumentationFilesAreDiscoveredAndIncluded(t *testing.T) {
+// Definition of done, 9.8.
+func TestPrompt_IncludesProjectDocuments(t *testing.T) {
 	repo := repository(t)
 	repo.write("AGENTS.md", "\ufeffRoot rules.\n")
 	repo.write("CLAUDE.md", "Root claude.")
@@ -133,7 +138,8 @@ func TestDoD_9_8_ProjectDocumentationFilesAreDiscoveredAndIncluded(t *testing.T)
 	}
 }
 
-func TestDoD_9_8_OnlyRelevantProjectFilesAreLoaded(t *testing.T) {
+// Definition of done, 9.8.
+func TestPrompt_LoadsOnlyRelevantProjectDocuments(t *testing.T) {
 	for family, want := range map[string][]string{
 		"openai":    {"AGENTS.md", ".codex/instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"},
 		"anthropic": {"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"},

@@ -15,7 +15,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-func TestDoD_9_1_SessionIsMadeFromAProfileAndAnEnvironment(t *testing.T) {
+// Definition of done, 9.1.
+func TestSession_StartsWithAProfileAndAnEnvironment(t *testing.T) {
 	s := open(t, llmtest.Play(), nil)
 	if s.State() != Idle || s.ID() == "" {
 		t.Errorf("state %s, id %q", s.State(), s.ID())
@@ -26,7 +27,8 @@ func TestDoD_9_1_SessionIsMadeFromAProfileAndAnEnvironment(t *testing.T) {
 	}
 }
 
-func TestDoD_9_1_LoopCallsTheModelAndRunsToolsUntilItIsDone(t *testing.T) {
+// Definition of done, 9.1.
+func TestLoop_CallsModelAndToolsUntilTheModelIsDone(t *testing.T) {
 	script := llmtest.Play(echoCall("one"), echoCall("two"), llmtest.Say("Done."))
 	s := open(t, script, nil)
 	out := submit(t, s, "Say one and two.")
@@ -41,7 +43,8 @@ func TestDoD_9_1_LoopCallsTheModelAndRunsToolsUntilItIsDone(t *testing.T) {
 	}
 }
 
-func TestDoD_9_1_NaturalCompletionEndsTheLoop(t *testing.T) {
+// Definition of done, 9.1.
+func TestLoop_EndsWithAnAnswerWithoutToolCalls(t *testing.T) {
 	script := llmtest.Play(llmtest.Say("Hello."), llmtest.Say("never asked for"))
 	s := open(t, script, nil)
 	if out := submit(t, s, "Hi"); out.Status != StatusDone || out.Rounds != 0 || s.State() != Idle {
@@ -52,7 +55,8 @@ func TestDoD_9_1_NaturalCompletionEndsTheLoop(t *testing.T) {
 	}
 }
 
-func TestDoD_9_1_RoundLimitStopsTheLoop(t *testing.T) {
+// Definition of done, 9.1.
+func TestLoop_RoundLimitStopsIt(t *testing.T) {
 	script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn { return echoCall(fmt.Sprint(n)) }}
 	s := open(t, script, func(c *Config) { c.Limits.ToolRounds = 3 })
 	out := submit(t, s, "Go on for ever.")
@@ -67,7 +71,8 @@ func TestDoD_9_1_RoundLimitStopsTheLoop(t *testing.T) {
 	}
 }
 
-func TestDoD_9_1_RoundLimitIs200ByDefault(t *testing.T) {
+// Definition of done, 9.1.
+func TestLoop_RoundLimitIs200ByDefault(t *testing.T) {
 	script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn { return echoCall(fmt.Sprint(n)) }}
 	s := open(t, script, func(c *Config) { c.Client = script })
 	if out := submit(t, s, "Go on for ever."); out.Rounds != 200 {
@@ -75,7 +80,8 @@ func TestDoD_9_1_RoundLimitIs200ByDefault(t *testing.T) {
 	}
 }
 
-func TestDoD_9_1_TurnLimitHoldsAcrossInputs(t *testing.T) {
+// Definition of done, 9.1.
+func TestLoop_TurnLimitHoldsAcrossInputs(t *testing.T) {
 	script := &llmtest.Script{Reply: func(int, *llm.Request) llmtest.Turn { return llmtest.Say("Yes.") }}
 	s := open(t, script, func(c *Config) { c.Limits.Turns = 2 })
 	submit(t, s, "one")
@@ -102,7 +108,8 @@ func sleeper(started chan<- env.Process) tool.Tool {
 	})
 }
 
-func TestDoD_9_1_AbortStopsTheLoopKillsProcessesAndCloses(t *testing.T) {
+// Definition of done, 9.1.
+func TestClose_StopsTheLoopAndKillsProcesses(t *testing.T) {
 	started := make(chan env.Process, 1)
 	s := open(t, llmtest.Play(calls("sleep")), with(sleeper(started)))
 	result := make(chan error, 1)
@@ -130,7 +137,8 @@ func TestDoD_9_1_AbortStopsTheLoopKillsProcessesAndCloses(t *testing.T) {
 	}
 }
 
-func TestDoD_9_1_LoopOfIdenticalCallsGetsASteeringWarning(t *testing.T) {
+// Definition of done, 9.1.
+func TestLoop_IdenticalCallsGetASteeringWarning(t *testing.T) {
 	for length, pattern := range [][]string{nil, {"a"}, {"a", "b"}, {"a", "b", "c"}} {
 		if length == 0 {
 			continue
@@ -157,7 +165,8 @@ func TestDoD_9_1_LoopOfIdenticalCallsGetsASteeringWarning(t *testing.T) {
 	}
 }
 
-func TestDoD_9_1_SequentialInputsShareOneConversation(t *testing.T) {
+// Definition of done, 9.1.
+func TestSession_InputsShareOneConversation(t *testing.T) {
 	script := llmtest.Play(llmtest.Say("One."), echoCall("x"), llmtest.Say("Two."), llmtest.Say("Three."))
 	s := open(t, script, nil)
 	for _, text := range []string{"1", "2", "3"} {

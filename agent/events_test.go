@@ -17,7 +17,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-func TestDoD_9_10_EveryKindOfEventAppearsInItsPlace(t *testing.T) {
+// Definition of done, 9.10.
+func TestEvents_EveryKindAppearsInItsPlace(t *testing.T) {
 	stream := fake("stream", true, func(_ context.Context, c *tool.Call, _ string) (tool.Result, error) {
 		c.Output([]byte("half"))
 		return tool.Success("half and half"), nil
@@ -51,7 +52,8 @@ USER_INPUT TURN_LIMIT PROCESSING_END SESSION_END`
 	}
 }
 
-func TestDoD_9_10_EventsAreAnIteratorThatEndsWithTheSessionOrTheReader(t *testing.T) {
+// Definition of done, 9.10.
+func TestEvents_EndWithTheSessionOrTheReader(t *testing.T) {
 	s := open(t, llmtest.Play(llmtest.Say("Yes."), llmtest.Say("Yes.")), nil)
 	for range s.Events(t.Context(), 0) {
 		break // a reader may stop at any time
@@ -93,7 +95,8 @@ func TestRecords_EndAtTheLastOneOfAnOpenSession(t *testing.T) {
 	}
 }
 
-func TestDoD_9_10_ToolCallEndCarriesTheWholeOutput(t *testing.T) {
+// Definition of done, 9.10.
+func TestEvents_ToolCallEndHasTheWholeOutput(t *testing.T) {
 	big := strings.Repeat("x", 300_000)
 	dump := fake("dump", true, func(context.Context, *tool.Call, string) (tool.Result, error) { return tool.Success("%s", big), nil })
 	s := open(t, llmtest.Play(calls("dump"), llmtest.Say("Done.")), with(dump))
@@ -103,7 +106,8 @@ func TestDoD_9_10_ToolCallEndCarriesTheWholeOutput(t *testing.T) {
 	}
 }
 
-func TestDoD_9_10_StartAndEndBracketTheSession(t *testing.T) {
+// Definition of done, 9.10.
+func TestEvents_StartAndEndBracketTheSession(t *testing.T) {
 	s := open(t, llmtest.Play(llmtest.Say("One."), llmtest.Say("Two.")), nil)
 	submit(t, s, "1")
 	submit(t, s, "2")
@@ -114,7 +118,8 @@ func TestDoD_9_10_StartAndEndBracketTheSession(t *testing.T) {
 	}
 }
 
-func TestDoD_9_11_ToolErrorsGoToTheModelWhichRecovers(t *testing.T) {
+// Definition of done, 9.11.
+func TestErrors_ModelRecoversFromToolErrors(t *testing.T) {
 	tries := 0
 	flaky := fake("flaky", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
 		if tries++; tries == 1 {
@@ -142,7 +147,8 @@ func client(t *testing.T, script *llmtest.Script) *llm.Client {
 	return c
 }
 
-func TestDoD_9_11_TransientErrorsAreRetriedBelowTheLoop(t *testing.T) {
+// Definition of done, 9.11.
+func TestErrors_TransientErrorsAreRetriedBelowTheLoop(t *testing.T) {
 	for _, status := range []int{429, 500, 502, 503} {
 		s := open(t, client(t, llmtest.Play(llmtest.Fail(status), llmtest.Fail(status), llmtest.Say("At last."))), nil)
 		if out := submit(t, s, "go"); out.Text != "At last." || out.Turns != 1 {
@@ -154,7 +160,8 @@ func TestDoD_9_11_TransientErrorsAreRetriedBelowTheLoop(t *testing.T) {
 	}
 }
 
-func TestDoD_9_11_TransientErrorsThatStayLeaveASessionThatGoesOn(t *testing.T) {
+// Definition of done, 9.11.
+func TestErrors_LastingTransientErrorsLeaveAUsableSession(t *testing.T) {
 	s := open(t, client(t, llmtest.Play(llmtest.Fail(500), llmtest.Fail(500), llmtest.Fail(500), llmtest.Say("Back."))), nil)
 	out, err := s.Submit(t.Context(), text("go"))
 	if out.Status != StatusFailed || llm.KindOf(err) != llm.ErrServer || s.State() != Idle {
@@ -168,7 +175,8 @@ func TestDoD_9_11_TransientErrorsThatStayLeaveASessionThatGoesOn(t *testing.T) {
 	}
 }
 
-func TestDoD_9_11_AuthenticationErrorsAreNotRetriedAndClose(t *testing.T) {
+// Definition of done, 9.11.
+func TestErrors_AuthenticationErrorsAreNotRetriedAndClose(t *testing.T) {
 	for _, status := range []int{401, 403} {
 		script := llmtest.Play(llmtest.Fail(status), llmtest.Say("never"))
 		s := open(t, client(t, script), nil)
@@ -185,7 +193,8 @@ func TestDoD_9_11_AuthenticationErrorsAreNotRetriedAndClose(t *testing.T) {
 	}
 }
 
-func TestDoD_9_11_ContextOverflowWarnsAndCloses(t *testing.T) {
+// Definition of done, 9.11.
+func TestErrors_ContextOverflowWarnsAndCloses(t *testing.T) {
 	script := llmtest.Play(llmtest.Turn{Fault: llmtest.Fault{Status: 400, Message: "This model's maximum context length is 128000 tokens."}})
 	s := open(t, client(t, script), nil)
 	_, err := s.Submit(t.Context(), text("go"))
@@ -194,7 +203,8 @@ func TestDoD_9_11_ContextOverflowWarnsAndCloses(t *testing.T) {
 	}
 }
 
-func TestDoD_9_11_ContextUseOverEightyPercentWarns(t *testing.T) {
+// Definition of done, 9.11.
+func TestContext_UseAboveEightyPercentWarns(t *testing.T) {
 	dump := fake("dump", true, func(context.Context, *tool.Call, string) (tool.Result, error) {
 		return tool.Success("%s", strings.Repeat("x", 4000)), nil
 	})
@@ -213,7 +223,8 @@ func TestDoD_9_11_ContextUseOverEightyPercentWarns(t *testing.T) {
 	}
 }
 
-func TestDoD_9_11_GracefulShutdownInOrder(t *testing.T) {
+// Definition of done, 9.11.
+func TestClose_ShutdownOrder(t *testing.T) {
 	streaming, serving := make(chan struct{}), make(chan struct{})
 	var mu sync.Mutex
 	var order []string

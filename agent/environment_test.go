@@ -61,7 +61,8 @@ func work(t *testing.T, e env.Environment, change func(*agent.Config), calls ...
 	return ends
 }
 
-func TestDoD_9_4_LocalEnvironmentDoesAllFileAndCommandOperations(t *testing.T) {
+// Definition of done, 9.4.
+func TestEnvironment_LocalDoesAllFileAndCommandOperations(t *testing.T) {
 	ends := work(t, newEnv(t), nil,
 		call{"write_file", map[string]any{"file_path": "dir/a.txt", "content": "one\ntwo\n"}},
 		call{"edit_file", map[string]any{"file_path": "dir/a.txt", "old_string": "two", "new_string": "three"}},
@@ -92,7 +93,8 @@ func (r *recording) Start(ctx context.Context, c env.Command) (env.Process, erro
 	return r.Environment.Start(ctx, c)
 }
 
-func TestDoD_9_4_CommandTimeoutIsTenSecondsAndOverridablePerCall(t *testing.T) {
+// Definition of done, 9.4.
+func TestEnvironment_CommandTimeoutIsTenSecondsAndOverridablePerCall(t *testing.T) {
 	e := &recording{Environment: newEnv(t)}
 	work(t, e, nil,
 		call{"shell", map[string]any{"command": "true"}},
@@ -106,7 +108,8 @@ func TestDoD_9_4_CommandTimeoutIsTenSecondsAndOverridablePerCall(t *testing.T) {
 	}
 }
 
-func TestDoD_9_4_TimedOutCommandIsAskedToEndThenKilled(t *testing.T) {
+// Definition of done, 9.4.
+func TestEnvironment_TimedOutCommandGetsSIGTERMThenSIGKILL(t *testing.T) {
 	ends := work(t, newEnv(t), nil,
 		call{"shell", map[string]any{"command": "trap 'echo asked politely' TERM; while :; do sleep 0.05; done", "timeout_ms": 300}},
 		call{"shell", map[string]any{"command": "trap 'echo leaving; exit 0' TERM; while :; do sleep 0.05; done", "timeout_ms": 300}},
@@ -122,7 +125,8 @@ func TestDoD_9_4_TimedOutCommandIsAskedToEndThenKilled(t *testing.T) {
 	}
 }
 
-func TestDoD_9_4_SecretsInTheEnvironmentAreNotPassedOn(t *testing.T) {
+// Definition of done, 9.4.
+func TestEnvironment_SecretVariablesAreNotPassedOn(t *testing.T) {
 	for _, name := range []string{"SOME_API_KEY", "some_secret", "SOME_TOKEN", "SOME_PASSWORD", "SOME_CREDENTIAL"} {
 		t.Setenv(name, "canary")
 	}
@@ -133,7 +137,8 @@ func TestDoD_9_4_SecretsInTheEnvironmentAreNotPassedOn(t *testing.T) {
 	}
 }
 
-func TestDoD_9_4_ConsumersCanImplementTheEnvironment(t *testing.T) {
+// Definition of done, 9.4.
+func TestEnvironment_HostsCanImplementIt(t *testing.T) {
 	e := envtest.NewMemory("linux") // shares no code with the local environment
 	ends := work(t, e, nil,
 		call{"write_file", map[string]any{"file_path": "dir/a.txt", "content": "one\ntwo\n"}},
@@ -170,7 +175,8 @@ func limits() map[string]tool.Limit {
 	return limits
 }
 
-func TestDoD_9_5_CharactersAreTruncatedFirstAndLinesSecond(t *testing.T) {
+// Definition of done, 9.5.
+func TestTruncate_CharactersFirstThenLines(t *testing.T) {
 	long := strings.Repeat("x", 10<<20)
 	many := strings.Repeat("line\n", 2000)
 	both := strings.Repeat("0123456\n", 19) + "0123456" // 20 lines
@@ -194,7 +200,8 @@ func TestDoD_9_5_CharactersAreTruncatedFirstAndLinesSecond(t *testing.T) {
 	}
 }
 
-func TestDoD_9_5_DefaultLimitsAreThoseOfTheTable(t *testing.T) {
+// Definition of done, 9.5.
+func TestTruncate_DefaultLimits(t *testing.T) {
 	for name, want := range map[string]tool.Limit{
 		"read_file": {Chars: 50_000, Lines: -1, Mode: tool.HeadTail}, "shell": {Chars: 30_000, Lines: 256, Mode: tool.HeadTail},
 		"grep": {Chars: 20_000, Lines: 200, Mode: tool.Tail}, "glob": {Chars: 20_000, Lines: 500, Mode: tool.Head},
@@ -207,7 +214,8 @@ func TestDoD_9_5_DefaultLimitsAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-func TestDoD_9_5_TruncationIsMarkedVisibly(t *testing.T) {
+// Definition of done, 9.5.
+func TestTruncate_LeavesAVisibleMarker(t *testing.T) {
 	ends := work(t, newEnv(t), func(c *agent.Config) {
 		_ = c.Tools.Register(fixed("dump", strings.Repeat("x", 40_000)), fixed("grep", strings.Repeat("x", 40_000)))
 	}, call{"dump", map[string]any{}}, call{"grep", map[string]any{}})

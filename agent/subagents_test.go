@@ -39,7 +39,8 @@ func play(scripts map[string][]llmtest.Turn) *llmtest.Script {
 func spawn(args string) llmtest.Turn { return llmtest.Call("spawn_agent", args) }
 func wait(id string) llmtest.Turn    { return llmtest.Call("wait", fmt.Sprintf(`{"agent_id":%q}`, id)) }
 
-func TestDoD_9_9_SubagentIsSpawnedAndItsResultIsAToolResult(t *testing.T) {
+// Definition of done, 9.9.
+func TestSubagent_ResultIsAToolResult(t *testing.T) {
 	script := play(map[string][]llmtest.Turn{
 		"main":  {spawn(`{"task":"count the files"}`), wait("1"), llmtest.Say("Done.")},
 		"count": {echoCall("x"), llmtest.Say("There are three.")},
@@ -60,7 +61,8 @@ func TestDoD_9_9_SubagentIsSpawnedAndItsResultIsAToolResult(t *testing.T) {
 	}
 }
 
-func TestDoD_9_9_SubagentsEventsAreNestedInTheParentsStream(t *testing.T) {
+// Definition of done, 9.9.
+func TestSubagent_EventsAreNestedInTheParentStream(t *testing.T) {
 	script := play(map[string][]llmtest.Turn{
 		"main":   {spawn(`{"task":"middle"}`), wait("1"), llmtest.Say("Done.")},
 		"middle": {spawn(`{"task":"deep"}`), wait("1/1"), llmtest.Say("Middle.")},
@@ -90,7 +92,8 @@ func TestDoD_9_9_SubagentsEventsAreNestedInTheParentsStream(t *testing.T) {
 	}
 }
 
-func TestDoD_9_9_SubagentSharesTheEnvironment(t *testing.T) {
+// Definition of done, 9.9.
+func TestSubagent_SharesTheEnvironment(t *testing.T) {
 	put := acting("put", func(ctx context.Context, c *tool.Call, text string) (tool.Result, error) {
 		return tool.Success("ok"), c.Env.WriteFile(ctx, text, []byte("x"), 0o644)
 	})
@@ -114,7 +117,8 @@ func TestDoD_9_9_SubagentSharesTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestDoD_9_9_SubagentHasAHistoryOfItsOwn(t *testing.T) {
+// Definition of done, 9.9.
+func TestSubagent_HasItsOwnHistory(t *testing.T) {
 	script := play(map[string][]llmtest.Turn{
 		"main":  {spawn(`{"task":"count","model":"other","max_turns":7}`), wait("1"), llmtest.Say("Done.")},
 		"count": {llmtest.Say("Three.")},
@@ -135,7 +139,8 @@ func TestDoD_9_9_SubagentHasAHistoryOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestDoD_9_9_DepthLimitPreventsRecursiveSpawning(t *testing.T) {
+// Definition of done, 9.9.
+func TestSubagent_DepthLimitPreventsRecursiveSpawning(t *testing.T) {
 	script := play(map[string][]llmtest.Turn{
 		"main":  {spawn(`{"task":"count"}`), wait("1"), llmtest.Say("Done.")},
 		"count": {spawn(`{"task":"deeper"}`), llmtest.Say("I cannot.")},
@@ -153,7 +158,8 @@ func TestDoD_9_9_DepthLimitPreventsRecursiveSpawning(t *testing.T) {
 	}
 }
 
-func TestDoD_9_9_SendInputWaitCloseAndListWork(t *testing.T) {
+// Definition of done, 9.9.
+func TestSubagent_SendInputWaitCloseAndList(t *testing.T) {
 	begun, gate := make(chan struct{}), make(chan struct{})
 	wait1 := func(ctx context.Context, c <-chan struct{}) (tool.Result, error) {
 		select {

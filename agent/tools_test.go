@@ -19,7 +19,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-func TestDoD_9_3_CallsAreDispatchedThroughTheRegistry(t *testing.T) {
+// Definition of done, 9.3.
+func TestTools_CallsAreDispatchedThroughTheRegistry(t *testing.T) {
 	script := llmtest.Play(calls("echo", "write"), llmtest.Say("Done."))
 	s := open(t, script, nil)
 	submit(t, s, "Go.")
@@ -29,7 +30,8 @@ func TestDoD_9_3_CallsAreDispatchedThroughTheRegistry(t *testing.T) {
 	}
 }
 
-func TestDoD_9_3_UnknownToolIsAnErrorResult(t *testing.T) {
+// Definition of done, 9.3.
+func TestTools_UnknownToolIsAnErrorResult(t *testing.T) {
 	script := llmtest.Play(calls("nonsense"), llmtest.Say("I see."))
 	s := open(t, script, nil)
 	if out := submit(t, s, "Go."); out.Status != StatusDone {
@@ -43,7 +45,8 @@ func TestDoD_9_3_UnknownToolIsAnErrorResult(t *testing.T) {
 	}
 }
 
-func TestDoD_9_3_ArgumentsAreValidatedAgainstTheSchema(t *testing.T) {
+// Definition of done, 9.3.
+func TestTools_ArgumentsAreValidatedAgainstTheSchema(t *testing.T) {
 	for _, args := range []string{`{"text":1}`, `{}`, `{"text":"x","more":1}`, `{"text":`, `nonsense`, `[]`, ``} {
 		script := llmtest.Play(llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: "echo", Arguments: args}}}, llmtest.Say("I see."))
 		s := open(t, script, nil)
@@ -59,7 +62,8 @@ func TestDoD_9_3_ArgumentsAreValidatedAgainstTheSchema(t *testing.T) {
 	}
 }
 
-func TestDoD_9_3_ToolErrorsAndPanicsAreErrorResults(t *testing.T) {
+// Definition of done, 9.3.
+func TestTools_ErrorsAndPanicsAreErrorResults(t *testing.T) {
 	boom := errors.New("the disk is full")
 	for name, run := range map[string]func(context.Context, *tool.Call, string) (tool.Result, error){
 		"error": func(context.Context, *tool.Call, string) (tool.Result, error) { return tool.Result{}, boom },
@@ -85,7 +89,8 @@ type badOutput struct{ tool.Output }
 
 func (badOutput) Open() io.ReadCloser { panic("the disk is full") }
 
-func TestDoD_9_3_TenReadOnlyCallsRunSideBySideAndAnswerInOrder(t *testing.T) {
+// Definition of done, 9.3.
+func TestTools_TenReadOnlyCallsRunInParallelAndAnswerInOrder(t *testing.T) {
 	const n = 25
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int64
@@ -116,7 +121,8 @@ func TestDoD_9_3_TenReadOnlyCallsRunSideBySideAndAnswerInOrder(t *testing.T) {
 	})
 }
 
-func TestDoD_9_3_CallsThatChangeSomethingRunOneByOne(t *testing.T) {
+// Definition of done, 9.3.
+func TestTools_CallsWithSideEffectsRunOneByOne(t *testing.T) {
 	for name, tt := range map[string]struct{ serial, readOnly bool }{
 		"they change something": {serial: false, readOnly: false},
 		"the session is serial": {serial: true, readOnly: true},
@@ -144,7 +150,8 @@ func TestDoD_9_3_CallsThatChangeSomethingRunOneByOne(t *testing.T) {
 	}
 }
 
-func TestDoD_9_5_ModelSeesTruncatedOutputAndTheEventHasAllOfIt(t *testing.T) {
+// Definition of done, 9.5.
+func TestTruncate_ModelSeesTruncatedOutputAndTheEventHasAllOfIt(t *testing.T) {
 	big := strings.Repeat("0123456789", 10_000)
 	dump := fake("dump", true, func(context.Context, *tool.Call, string) (tool.Result, error) { return tool.Success("%s", big), nil })
 	script := llmtest.Play(calls("dump"), llmtest.Say("Done."))
@@ -159,7 +166,8 @@ func TestDoD_9_5_ModelSeesTruncatedOutputAndTheEventHasAllOfIt(t *testing.T) {
 	}
 }
 
-func TestDoD_9_5_CharacterAndLineLimitsAreOverridable(t *testing.T) {
+// Definition of done, 9.5.
+func TestTruncate_CharacterAndLineLimitsAreOverridable(t *testing.T) {
 	lines := fake("lines", true, func(context.Context, *tool.Call, string) (tool.Result, error) {
 		return tool.Success("%s", strings.Repeat("line\n", 1000)), nil
 	})
@@ -174,7 +182,8 @@ func TestDoD_9_5_CharacterAndLineLimitsAreOverridable(t *testing.T) {
 	}
 }
 
-func TestDoD_9_2_CustomToolOverridesOneOfTheSameName(t *testing.T) {
+// Definition of done, 9.2.
+func TestTools_CustomToolReplacesAToolOfTheSameName(t *testing.T) {
 	mine := func(name string) tool.Tool {
 		return fake(name, true, func(context.Context, *tool.Call, string) (tool.Result, error) { return tool.Success("mine"), nil })
 	}

@@ -27,7 +27,8 @@ func said(messages []llm.Message) string {
 	return strings.Join(out, " ")
 }
 
-func TestDoD_9_6_SteeringIsInjectedAfterTheToolRound(t *testing.T) {
+// Definition of done, 9.6.
+func TestSteer_IsInjectedAfterTheToolRound(t *testing.T) {
 	var s *Session
 	steer := fake("steer", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
 		return tool.Success("ok"), s.Steer(text("turn left"))
@@ -42,7 +43,8 @@ func TestDoD_9_6_SteeringIsInjectedAfterTheToolRound(t *testing.T) {
 	}
 }
 
-func TestDoD_9_6_SteeringWhileIdleComesWithTheNextInputBeforeTheFirstCall(t *testing.T) {
+// Definition of done, 9.6.
+func TestSteer_WhileIdleIsInjectedBeforeTheNextModelCall(t *testing.T) {
 	script := llmtest.Play(llmtest.Say("Yes."))
 	s := open(t, script, nil)
 	if err := s.Steer(text("gently")); err != nil {
@@ -54,7 +56,8 @@ func TestDoD_9_6_SteeringWhileIdleComesWithTheNextInputBeforeTheFirstCall(t *tes
 	}
 }
 
-func TestDoD_9_6_SteeringAtTheEndOfTheWorkIsNotLost(t *testing.T) {
+// Definition of done, 9.6.
+func TestSteer_DuringTheLastStepIsNotLost(t *testing.T) {
 	var s *Session
 	script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
 		if n == 0 { // it arrives while the model gives its last answer
@@ -70,7 +73,8 @@ func TestDoD_9_6_SteeringAtTheEndOfTheWorkIsNotLost(t *testing.T) {
 	}
 }
 
-func TestDoD_9_6_FollowUpIsWorkedOnAfterTheInput(t *testing.T) {
+// Definition of done, 9.6.
+func TestFollowUp_RunsAfterTheInput(t *testing.T) {
 	var s *Session
 	script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
 		if n == 0 {
@@ -132,7 +136,8 @@ func TestSession_EmptyInputIsRefused(t *testing.T) {
 	}
 }
 
-func TestDoD_9_7_EffortIsPassedThrough(t *testing.T) {
+// Definition of done, 9.7.
+func TestEffort_IsPassedThrough(t *testing.T) {
 	for _, effort := range []string{"", "low", "medium", "high", "xhigh"} {
 		script := llmtest.Play(llmtest.Say("Yes."))
 		s := open(t, script, func(c *Config) { c.Effort = effort })
@@ -143,7 +148,8 @@ func TestDoD_9_7_EffortIsPassedThrough(t *testing.T) {
 	}
 }
 
-func TestDoD_9_7_EffortModelAndBudgetChangeWithTheNextCall(t *testing.T) {
+// Definition of done, 9.7.
+func TestReconfigure_EffortModelAndBudgetApplyToTheNextCall(t *testing.T) {
 	var s *Session
 	budget := 2048
 	change := fake("change", false, func(context.Context, *tool.Call, string) (tool.Result, error) {
@@ -168,7 +174,8 @@ func TestDoD_9_7_EffortModelAndBudgetChangeWithTheNextCall(t *testing.T) {
 	}
 }
 
-func TestDoD_9_6_SteeringIsARecordOfItsOwnAndAUserMessageToTheModel(t *testing.T) {
+// Definition of done, 9.6.
+func TestSteer_IsARecordAndAUserMessageToTheModel(t *testing.T) {
 	script := llmtest.Play(llmtest.Say("Yes."))
 	s := open(t, script, nil)
 	_ = s.Steer(text("gently"))
@@ -196,7 +203,8 @@ func (l *late) Take(ctx context.Context, label string) (string, int, error) {
 	return l.desk.Take(ctx, label)
 }
 
-func TestDoD_9_6_MessagesAfterTheLastStepAreWorkedOnInTheSameSubmit(t *testing.T) {
+// Definition of done, 9.6.
+func TestSteer_MessagesAfterTheLastStepRunInTheSameSubmit(t *testing.T) {
 	for name, send := range map[string]func(*Session, ...llm.Part) error{"steering": (*Session).Steer, "follow-up": (*Session).FollowUp} {
 		var s *Session
 		w := &late{f: func() {
