@@ -44,7 +44,7 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, e
 	if refused := s.permissionHooks(ctx, r); refused != nil {
 		return *refused, nil
 	}
-	given, answers, again := s.requested(r, s.preview(ctx, r))
+	given, answers, again := s.requested(r, s.approvalRequest(ctx, r))
 	if given != nil {
 		return *given, nil
 	}
@@ -68,19 +68,23 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, e
 
 // requested records that a call waits for an approval, unless it already did. An answer that was recorded
 // earlier counts if the call still has the same accesses.
-func (s *Session) requested(r tool.Request, preview string) (given *tool.Approval, answers chan approval, again bool) {
+func (s *Session) requested(r tool.Request, d event.ApprovalRequested) (given *tool.Approval, answers chan approval, again bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	c, _ := s.state.Call(r.Call.ID)
 	same := c.Request != nil && reflect.DeepEqual(c.Request.Accesses, r.Accesses)
-	if d := c.Approval; d != nil && (same || d.Arguments != nil) {
-		return &tool.Approval{Allow: d.Allowed, Scope: d.Scope, Rules: d.Rules, Args: d.Arguments, Message: d.Reason, Abort: d.Abort}, nil, true
+	if a := c.Approval; a != nil && (same || a.Arguments != nil) {
+		return &tool.Approval{
+			Allow:   a.Allowed,
+			Scope:   a.Scope,
+			Rules:   a.Rules,
+			Args:    a.Arguments,
+			Message: a.Reason,
+			Abort:   a.Abort,
+		}, nil, true
 	}
 	if !same {
-		s.note(event.ApprovalRequested{
-			ID: r.Call.ID, Name: r.Call.Name, Tool: r.Spec.Name, Version: r.Spec.Version, Arguments: r.Call.Args,
-			Accesses: r.Accesses, Rule: r.Decision.Rule, Reason: r.Decision.Reason, Preview: preview,
-		})
+		s.note(d)
 	}
 	s.work.asked[r.Call.ID] = true
 	answers = make(chan approval, 1)
@@ -91,12 +95,51 @@ func (s *Session) requested(r tool.Request, preview string) (given *tool.Approva
 	return nil, answers, same
 }
 
-// preview returns the host's description of a call.
-func (s *Session) preview(ctx context.Context, r tool.Request) (text string) {
-	if s.config.Describe != nil {
-		_ = guarded("Describe", func() error { text = s.config.Describe(ctx, r); return nil })
+// approvalRequest returns the record that asks for an approval, with the host's description and without secrets.
+func (s *Session) approvalRequest(ctx context.Context, r tool.Request) event.ApprovalRequested {
+	d := event.ApprovalRequested{
+		ID:        r.Call.ID,
+		Name:      r.Call.Name,
+		Tool:      r.Spec.Name,
+		Version:   r.Spec.Version,
+		Arguments: r.Call.Args,
+		Accesses:  r.Accesses,
+		Rule:      r.Decision.Rule,
+		Code:      r.Decision.Code,
+		Reason:    r.Decision.Reason,
+		Mode:      r.Call.Mode,
+		Role:      r.Spec.Role,
+		Grants:    s.grants(ctx, r),
 	}
-	return s.config.Secrets.Text(text)
+	if s.config.Describe != nil {
+		_ = guarded("Describe", func() error { d.Description = s.config.Describe(ctx, r); return nil })
+	}
+	conceal := s.config.Secrets.Text
+	d.Preview, d.Diff = conceal(d.Preview), conceal(d.Diff)
+	for _, list := range [][]string{d.Notes, d.Parts} {
+		for i := range list {
+			list[i] = conceal(list[i])
+		}
+	}
+	return d
+}
+
+// grants returns what an approval can cover besides the call. In plan mode, every change needs its own approval. A rule
+// with a secret is not offered: it would be saved.
+func (s *Session) grants(ctx context.Context, r tool.Request) (list []event.Grant) {
+	if r.Call.Mode == policy.ModePlan {
+		return nil
+	}
+	for _, suggested := range r.Suggest(ctx) {
+		g := event.Grant{Text: suggested.Text}
+		for _, rule := range suggested.Rules {
+			g.Rules = append(g.Rules, rule.String())
+		}
+		if text := g.Text + strings.Join(g.Rules, "\n"); s.config.Secrets.Text(text) == text {
+			list = append(list, g)
+		}
+	}
+	return list
 }
 
 var errNobody = errors.New("it needs an approval, and there is nobody to ask")

@@ -56,8 +56,8 @@ type Config struct {
 	// Govern, if set, returns the policy to use when Reconfigure replaces Policy, and the tools to remove because of it.
 	// It is for hosts that add to the policies of others.
 	Govern func(ctx context.Context, p policy.Policy) (governed policy.Policy, without []string)
-	// Describe returns text for people about a call that needs approval, such as a diff. It is recorded.
-	Describe   func(ctx context.Context, r tool.Request) string
+	// Describe describes a call that needs approval to the person who decides. The description is recorded.
+	Describe   func(ctx context.Context, r tool.Request) event.Description
 	Middleware []tool.Middleware
 	// Secrets redacts what tools print and return, and what Describe says; nil redacts nothing.
 	Secrets *secret.Redactor

@@ -43,7 +43,9 @@ func TestApproval_RulesHoldForTheSessionAndAfterAResume(t *testing.T) {
 	configure := func(c *Config) {
 		with(runs())(c)
 		c.Policy, c.Store, c.ID = policy.Standard{}, store, "s"
-		c.Describe = func(_ context.Context, r tool.Request) string { return "about " + string(r.Call.Args) }
+		c.Describe = func(_ context.Context, r tool.Request) event.Description {
+			return event.Description{Preview: "about " + string(r.Call.Args)}
+		}
 		c.Approve = func(ctx context.Context, r tool.Request) (tool.Approval, error) {
 			asked++
 			s := r.Suggest(ctx)

@@ -30,7 +30,9 @@ func TestSecrets_ReachNeitherRecordsNorTheModel(t *testing.T) {
 		c.Secrets, c.Policy = secrets, policy.Func(func(context.Context, policy.Query) policy.Decision {
 			return policy.Decision{Verdict: policy.Ask, Rule: "test"}
 		})
-		c.Describe = func(context.Context, tool.Request) string { return "-" + planted }
+		c.Describe = func(context.Context, tool.Request) event.Description {
+			return event.Description{Preview: "-" + planted, Diff: planted, Notes: []string{planted}, Parts: []string{planted}}
+		}
 		c.Approve = func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allow: true}, nil }
 		if err := c.Tools.Register(leak); err != nil {
 			t.Fatal(err)

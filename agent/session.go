@@ -40,7 +40,8 @@ type Session struct {
 	closed   bool
 	work     *work // nil if idle
 	waiting  map[string]chan<- approval
-	steering chan struct{} // closed when a message is queued; nil if no tool waits
+	replies  map[string]chan event.QuestionAnswered // to questions of Ask, by ID
+	steering chan struct{}                          // closed when a message is queued; nil if no tool waits
 
 	// Of a subagent: the record that spawned it, and what precedes each task.
 	spawned event.SubagentStart

@@ -1,7 +1,9 @@
 package coding
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/shell"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
@@ -55,23 +58,74 @@ func PreviewDiff(e env.Environment, p tool.Preview) string {
 // maxDescribed is the maximum size of the description of a call.
 const maxDescribed = 64 << 10
 
-// describe describes a call that needs approval, by its diff and its commands.
-func describe(ctx context.Context, r tool.Request) string {
-	text := ""
-	if p, ok, err := r.Preview(ctx); ok && err == nil {
-		text = p.Text + PreviewDiff(r.Call.Env, p)
-	}
-	for _, a := range r.Accesses {
-		if a.Kind == policy.Exec {
-			for _, command := range shell.Commands(a.Target) {
-				text += command + "\n"
+// describe describes a call that needs approval: what the tool says about it, the diff, and what its commands do.
+func describe(ctx context.Context, r tool.Request) (d event.Description) {
+	switch p, ok, err := r.Preview(ctx); {
+	case err != nil: // it may succeed later
+		d.Notes = append(d.Notes, "this call would fail: "+err.Error())
+	case ok:
+		d.Preview, d.Diff = atMost(p.Text, maxDescribed), atMost(PreviewDiff(r.Call.Env, p), maxDescribed)
+		for _, c := range p.Changes {
+			one := tool.Preview{Changes: []tool.Change{c}}
+			if PreviewDiff(r.Call.Env, one) == "" && (c.Existed != c.Exists || !bytes.Equal(c.Before, c.After)) {
+				d.Notes = append(d.Notes,
+					fmt.Sprintf("changes %s without a diff: %d bytes before, %d after", c.Path, len(c.Before), len(c.After)))
 			}
 		}
 	}
-	if len(text) > maxDescribed {
-		text = strings.ToValidUTF8(text[:maxDescribed], "") + "\n[truncated]\n"
+	for _, a := range r.Accesses {
+		if a.Kind == policy.Exec {
+			d.Parts = append(d.Parts, commandParts(r, a)...)
+		}
 	}
-	return text
+	return d
+}
+
+// atMost truncates a text.
+func atMost(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	return strings.ToValidUTF8(text[:size], "") + "\n[truncated]\n"
+}
+
+// commandParts describes the parts of a command that need approval, if it has several.
+func commandParts(r tool.Request, a policy.Access) (parts []string) {
+	o := shell.Options{Dir: a.Dir, Home: r.Home()}
+	if r.Call.Env != nil {
+		o.Paths = r.Call.Env.Info().Paths()
+	}
+	effects, err := shell.Analyze(a.Target, o)
+	if err != nil || len(effects) < 2 {
+		return nil
+	}
+	for _, e := range effects {
+		if text := partText(e); text != "" && !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
+	}
+	return parts
+}
+
+// partText describes one part of a command. It returns "" if the part only reads.
+func partText(e shell.Effect) string {
+	var does []string
+	if e.Unknown != "" {
+		does = append(does, e.Unknown)
+	}
+	for _, x := range e.Accesses {
+		if verb := map[shell.Kind]string{shell.Write: "writes ", shell.Delete: "deletes "}[x.Kind]; verb != "" {
+			does = append(does, verb+x.Path)
+		}
+	}
+	if len(does) == 0 {
+		return ""
+	}
+	words := strings.ReplaceAll(strings.Join(e.Words, " "), shell.Unset, "…")
+	if words == "" {
+		return strings.Join(does, ", ")
+	}
+	return words + ": " + strings.Join(does, ", ")
 }
 
 // isText reports whether content is text and small enough to compare.

@@ -29,6 +29,8 @@ const (
 	KindToolCallEnd       Kind = "TOOL_CALL_END"
 	KindApprovalRequested Kind = "APPROVAL_REQUESTED"
 	KindApprovalResolved  Kind = "APPROVAL_RESOLVED"
+	KindQuestionAsked     Kind = "QUESTION_ASKED"
+	KindQuestionAnswered  Kind = "QUESTION_ANSWERED"
 	KindSteeringQueued    Kind = "STEERING_QUEUED"
 	KindSteeringInjected  Kind = "STEERING_INJECTED"
 	KindSteeringWithdrawn Kind = "STEERING_WITHDRAWN"
@@ -83,6 +85,8 @@ func (ToolCallDelta) Kind() Kind     { return KindToolCallDelta }
 func (ToolCallEnd) Kind() Kind       { return KindToolCallEnd }
 func (ApprovalRequested) Kind() Kind { return KindApprovalRequested }
 func (ApprovalResolved) Kind() Kind  { return KindApprovalResolved }
+func (QuestionAsked) Kind() Kind     { return KindQuestionAsked }
+func (QuestionAnswered) Kind() Kind  { return KindQuestionAnswered }
 func (SteeringQueued) Kind() Kind    { return KindSteeringQueued }
 func (SteeringInjected) Kind() Kind  { return KindSteeringInjected }
 func (SteeringWithdrawn) Kind() Kind { return KindSteeringWithdrawn }
@@ -110,7 +114,7 @@ var dataTypes = typesOf(
 	SessionStart{}, SessionEnd{}, SessionResume{}, Continue{}, Interrupted{}, UserInput{}, ProcessingEnd{},
 	ModelCallStart{}, ModelCallEnd{}, ModelRetry{}, TextStart{}, TextDelta{}, TextEnd{}, ReasoningStart{},
 	ReasoningDelta{}, ReasoningEnd{}, ArgumentsDelta{}, ToolCallStart{}, ToolCallDelta{}, ToolCallEnd{},
-	ApprovalRequested{}, ApprovalResolved{}, SteeringQueued{}, SteeringInjected{}, SteeringWithdrawn{}, TurnLimit{},
+	ApprovalRequested{}, ApprovalResolved{}, QuestionAsked{}, QuestionAnswered{}, SteeringQueued{}, SteeringInjected{}, SteeringWithdrawn{}, TurnLimit{},
 	LoopDetection{}, Settings{}, CacheBroken{}, ModelFallback{}, Compaction{}, Quarantine{}, Checkpoint{},
 	RewindStart{}, Rewind{}, SubagentStart{}, SubagentEnd{}, Task{}, Team{}, Mail{}, Hook{}, Warning{}, Error{},
 )

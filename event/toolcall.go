@@ -132,6 +132,20 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// Description describes a tool call to the person who decides about it.
+type Description struct {
+	Preview string   `json:"preview,omitempty"` // the tool's own text, such as a plan, or the commands of a line
+	Diff    string   `json:"diff,omitempty"`    // of the files that the call would change
+	Notes   []string `json:"notes,omitempty"`   // such as a file that changes without a diff
+	Parts   []string `json:"parts,omitempty"`   // the parts of its commands that need approval, and why
+}
+
+// Grant is what an approval can cover besides the call. It covers exactly the calls that its rules allow.
+type Grant struct {
+	Text  string   `json:"text"` // for the person who decides
+	Rules []string `json:"rules"`
+}
+
 // ApprovalRequested asks for the approval of a tool call, and ApprovalResolved is the answer.
 type (
 	ApprovalRequested struct {
@@ -142,8 +156,12 @@ type (
 		Arguments json.RawMessage `json:"arguments,omitempty"`
 		Accesses  []policy.Access `json:"accesses"` // null if the tool did not declare them
 		Rule      string          `json:"rule,omitempty"`
+		Code      string          `json:"code,omitempty"` // the kind of reason, for programs
 		Reason    string          `json:"reason"`
-		Preview   string          `json:"preview,omitempty"` // a diff, or the commands of a line, for people
+		Mode      policy.Mode     `json:"mode,omitempty"`   // the permission mode in which the call was judged
+		Role      string          `json:"role,omitempty"`   // of the tool, if the session handles it itself
+		Grants    []Grant         `json:"grants,omitempty"` // what an approval can cover besides the call, narrowest first
+		Description
 	}
 	ApprovalResolved struct {
 		ID        string          `json:"id"`

@@ -56,6 +56,9 @@ type Request struct {
 	query  policy.Query
 }
 
+// Home returns the user's home directory, or "" if it is unknown.
+func (r Request) Home() string { return r.query.Workspace.Home }
+
 // Suggest returns rules that would allow this call and similar ones, narrowest first. It returns none if the
 // policy has no rules, or if the call leaves the sandbox, which no rule allows.
 func (r Request) Suggest(ctx context.Context) (s []policy.Suggestion) {

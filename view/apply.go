@@ -32,6 +32,10 @@ func (s *State) Apply(r event.Record) (changed []Key) {
 		s.work(a, r)
 	case event.SubagentStart, event.SubagentEnd, event.Task:
 		s.share(r)
+	case event.QuestionAsked:
+		s.inquiries = append(s.inquiries, Inquiry{Asked: r.Time, QuestionAsked: d})
+	case event.QuestionAnswered:
+		s.inquiries = slices.DeleteFunc(s.inquiries, func(q Inquiry) bool { return q.ID == d.ID })
 	default:
 		s.other(a, r)
 	}
@@ -71,7 +75,7 @@ func (s *State) other(a *agent, r event.Record) {
 // resume applies that another process continues the session: nothing is running.
 func (s *State) resume(root *agent, d event.SessionResume) {
 	root.Model = d.Model
-	s.closed = false
+	s.closed, s.inquiries = false, nil
 	for _, path := range s.paths {
 		a := s.agents[path]
 		s.drop(a)

@@ -24,6 +24,7 @@ type State struct {
 	tasks     []event.Task
 	approvals []Approval
 	questions []Question
+	inquiries []Inquiry
 	notices   map[string]int // the items of notices since the last input, by agent and text
 	starts    int            // how many tool calls started
 	totals    Totals
@@ -112,6 +113,7 @@ type Screen struct {
 	Tasks     []event.Task `json:"tasks,omitempty"`
 	Approvals []Approval   `json:"approvals,omitempty"`
 	Questions []Question   `json:"questions,omitempty"`
+	Inquiries []Inquiry    `json:"inquiries,omitempty"`
 	Totals    Totals       `json:"totals"`
 	Stop      Stop         `json:"stop,omitzero"`
 	Last      event.Seq    `json:"last"`
@@ -128,6 +130,7 @@ func (s *State) Screen() Screen {
 		Tasks:     s.Tasks(),
 		Approvals: s.Approvals(),
 		Questions: s.Questions(),
+		Inquiries: s.Inquiries(),
 		Totals:    s.totals,
 		Stop:      s.stop,
 		Last:      s.last,
@@ -174,6 +177,9 @@ func (s *State) Approvals() []Approval { return slices.Clone(s.approvals) }
 // Questions returns the questions that wait for an answer of the user.
 func (s *State) Questions() []Question { return slices.Clone(s.questions) }
 
+// Inquiries returns the other questions that wait for an answer.
+func (s *State) Inquiries() []Inquiry { return slices.Clone(s.inquiries) }
+
 // Totals returns what the whole tree of agents used.
 func (s *State) Totals() Totals { return s.totals }
 
@@ -202,6 +208,7 @@ type stateJSON struct {
 	Tasks     []event.Task   `json:"tasks,omitempty"`
 	Approvals []Approval     `json:"approvals,omitempty"`
 	Questions []Question     `json:"questions,omitempty"`
+	Inquiries []Inquiry      `json:"inquiries,omitempty"`
 	Notices   map[string]int `json:"notices,omitempty"`
 	Starts    int            `json:"starts,omitempty"`
 	Totals    Totals         `json:"totals"`
@@ -221,6 +228,7 @@ func (s *State) MarshalJSON() ([]byte, error) {
 		Tasks:     s.tasks,
 		Approvals: s.approvals,
 		Questions: s.questions,
+		Inquiries: s.inquiries,
 		Notices:   s.notices,
 		Starts:    s.starts,
 		Totals:    s.totals,
@@ -249,6 +257,7 @@ func (s *State) UnmarshalJSON(b []byte) error {
 		tasks:     j.Tasks,
 		approvals: j.Approvals,
 		questions: j.Questions,
+		inquiries: j.Inquiries,
 		notices:   j.Notices,
 		starts:    j.Starts,
 		totals:    j.Totals,

@@ -164,6 +164,12 @@ type Question struct {
 	Questions []event.Question `json:"questions"`
 }
 
+// Inquiry is a question that is not about a tool call, such as the form of an MCP server.
+type Inquiry struct {
+	Asked time.Time `json:"asked"`
+	event.QuestionAsked
+}
+
 // Stop is how the work on the last input ended. It is zero while the session works.
 type Stop struct {
 	Outcome  event.Status `json:"outcome,omitempty"`

@@ -52,6 +52,13 @@ func Event(data event.Data) string {
 		return "✓ " + Summary(d.Name) + " " + Duration(d.Duration)
 	case event.ApprovalRequested:
 		return Summary(d.Name) + ": " + Summary(d.Reason)
+	case event.QuestionAsked:
+		return Summary(d.From + ": " + d.Text)
+	case event.QuestionAnswered:
+		if d.Reason != "" {
+			return "withdrawn: " + Summary(d.Reason)
+		}
+		return Summary(strings.TrimPrefix(map[bool]string{true: "accepted", false: "declined"}[d.Accepted]+": "+d.Chosen, ": "))
 	case event.Checkpoint:
 		return Summary(d.ID)
 	case event.ProcessingEnd:
