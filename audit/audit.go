@@ -1,12 +1,12 @@
-// Package audit keeps a log of tool calls in which changes can be noticed later.
+// Package audit keeps a tamper-evident log of tool calls.
 //
-// The log is a file with one JSON object per line, an [Entry]. Each line has a number, the hash of the line before it
-// (prev) and its own hash, over everything before it in the line. [Verify] finds lines that were changed, removed,
-// inserted or reordered. Several processes can append to one log. When a file reaches its maximum size, it is renamed
-// to audit.jsonl.1 and the chain continues in a new one.
+// The log is a file with one JSON object per line, an [Entry]. Each line has a number, the previous line's hash (prev)
+// and its own hash, over everything before it in the line. [Verify] finds lines that were changed, removed, inserted or
+// reordered. Several processes can append to one log. When a file reaches its maximum size, it is renamed to
+// audit.jsonl.1 and the chain continues in a new file.
 //
-// Somebody who can write the log and computes all hashes again leaves no trace in it. To notice that too, keep the
-// last hash elsewhere and compare it later.
+// An attacker who can write the log and recomputes all hashes leaves no trace in it. To detect that too, keep the last
+// hash elsewhere and pass it to [Verify] later.
 package audit
 
 import (
@@ -21,11 +21,11 @@ import (
 // Entry is one tool call. Arguments, commands and messages must not contain secrets.
 type Entry struct {
 	Time    time.Time       `json:"time"`
-	Trace   string          `json:"trace_id"` // the session, and the path of a subagent after a /
+	Trace   string          `json:"trace_id"` // the session; for a subagent, / and its path follow
 	Call    string          `json:"tool_call_id"`
-	Name    string          `json:"name"`              // the name that was called
-	Tool    string          `json:"tool,omitempty"`    // the tool's own name, if it differs
-	Version string          `json:"version,omitempty"` // of the tool
+	Name    string          `json:"name"`              // as called
+	Tool    string          `json:"tool,omitempty"`    // the registered name, if it differs
+	Version string          `json:"version,omitempty"` // tool version
 	Args    json.RawMessage `json:"args,omitempty"`
 
 	Decision Decision  `json:"decision"`
@@ -34,13 +34,13 @@ type Entry struct {
 	OK       bool   `json:"ok"`
 	Error    string `json:"error_code,omitempty"`
 	Duration int64  `json:"duration_ms"`
-	Waited   int64  `json:"waited_ms"` // for the approval
+	Waited   int64  `json:"waited_ms"` // time spent waiting for approval
 
 	FilesChanged []string `json:"files_changed,omitempty"`
 	CommandsRun  []string `json:"commands_run,omitempty"`
 }
 
-// Decision is why a call was permitted or refused.
+// Decision explains why a call was permitted or refused.
 type Decision struct {
 	Verdict string `json:"verdict"`
 	Code    string `json:"code,omitempty"`
@@ -48,7 +48,7 @@ type Decision struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// Approval is an answer to the question whether a call may run.
+// Approval is a user's or host's answer to an approval request.
 type Approval struct {
 	Allowed bool   `json:"allowed"`
 	Scope   string `json:"scope,omitempty"`
@@ -57,13 +57,13 @@ type Approval struct {
 
 // Line is an entry in a log.
 type Line struct {
-	Seq int64 `json:"seq"` // 1 is the first line
+	Seq int64 `json:"seq"` // counts from 1
 	Entry
-	// Torn is the hash of an incomplete line before this one, left by a process that was killed or by a full disk.
+	// Torn is the hash of an incomplete line before this one. A killed process or a full disk leaves such a line.
 	Torn string `json:"torn,omitempty"`
-	// Dropped is the number of the last line in the oldest file, if that was removed when this file was begun.
+	// Dropped is the last line number in the oldest file, if rotation removed that file when it began this one.
 	Dropped int64  `json:"dropped,omitempty"`
-	Prev    string `json:"prev"` // the hash of the line before, "" for the first
+	Prev    string `json:"prev"` // hash of the previous line, "" for the first
 	Hash    string `json:"hash"`
 }
 

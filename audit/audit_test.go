@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child appends as many lines as it can, up to a hundred, and prints the error.
+// child appends up to a hundred lines and prints the first error.
 func child(path string) int {
 	limitFiles()
 	l, err := Open(path, Config{MaxSize: 8 << 10, Keep: 100})
@@ -88,7 +88,7 @@ func wantOK(t *testing.T, r Report, lines int) {
 	}
 }
 
-// change replaces the lines of a log.
+// change rewrites the lines in a log file.
 func change(t *testing.T, path string, f func(lines []string) []string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -174,7 +174,7 @@ func TestVerify_FindsTampering(t *testing.T) {
 			if !strings.Contains(strings.Join(r.Problems, "\n"), c.want) {
 				t.Fatalf("got problems %q, want %q", r.Problems, c.want)
 			}
-			// It is noticed after more lines, too.
+			// More lines do not hide it.
 			add(t, reopen(t, path, Config{}), "5")
 			if r := verify(t, path, ""); r.OK() {
 				t.Error("after another line it is no longer noticed")
@@ -189,7 +189,7 @@ func TestVerify_ExpectsAnAnchor(t *testing.T) {
 	anchor := verify(t, path, "").Hash
 	add(t, l, "3")
 	wantOK(t, verify(t, path, anchor), 3)
-	// Somebody writes the whole log again, with correct hashes.
+	// An attacker writes the whole log again, with correct hashes.
 	must(t, os.Remove(path))
 	must(t, os.Remove(headName(path)))
 	add(t, reopen(t, path, Config{}), "x", "y", "z")
@@ -262,8 +262,8 @@ func TestRotate_ContinuesTheChainAndKeepsSomeFiles(t *testing.T) {
 	}
 }
 
-// The file beside the log may be lost, such as in a copy. The lines name what rotation removed too, and the chain
-// protects them.
+// The file beside the log may get lost, for instance when the log is copied. The lines therefore also name what
+// rotation removed, protected by the chain.
 func TestRotate_LinesNameWhatWasRemoved(t *testing.T) {
 	l, path := open(t, Config{MaxSize: 2000, Keep: 2})
 	for i := range 40 {
@@ -290,7 +290,7 @@ func TestRotate_UsesAGapThatACrashLeft(t *testing.T) {
 	for i := range 8 {
 		add(t, l, fmt.Sprint(i))
 	}
-	// A crash after the first renames.
+	// Simulate a crash after the first renames.
 	must(t, os.Rename(path+".3", path+".4"))
 	must(t, os.Rename(path+".2", path+".3"))
 	for i := range 4 {
@@ -354,7 +354,7 @@ func TestOpen_RefusesALink(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that no file makes reading, verifying or continuing a log fail badly.
+// FuzzRead checks that no file makes reading, verifying or continuing a log panic.
 func FuzzRead(f *testing.F) {
 	line := Line{Seq: 1, Entry: entry("1")}
 	b, err := line.encode()

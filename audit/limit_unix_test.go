@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// limitFiles limits the size of files, as a full disk does.
+// limitFiles limits file sizes, which has the effect of a full disk.
 func limitFiles() {
 	limit, err := strconv.ParseUint(os.Getenv("AUDIT_TEST_LIMIT"), 10, 64)
 	if err != nil {

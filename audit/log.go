@@ -17,31 +17,31 @@ import (
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
-// Config configures a log. Zero fields have the defaults.
+// Config configures a log. Zero fields mean the defaults.
 type Config struct {
-	MaxSize int64 // bytes of one file; default 16 MiB
+	MaxSize int64 // bytes per file; default 16 MiB
 	Keep    int   // older files to keep; default 10
 }
 
-// The defaults of Config.
+// Defaults for Config.
 const (
 	DefaultMaxSize = 16 << 20
 	DefaultKeep    = 10
 )
 
-// Log appends to an audit log. It may be used concurrently, also by several processes. Between two calls it has no open
+// Log appends to an audit log. It may be used concurrently, also by several processes: between calls it has no open
 // files.
 type Log struct {
 	path   string
 	config Config
 
 	mu   sync.Mutex
-	last head        // when this process last wrote to the log
-	was  os.FileInfo // of the file then; nil if it is not known
-	size int64       // of the file
+	last head        // log end when this process last wrote
+	was  os.FileInfo // the file at that time; nil if unknown
+	size int64       // file size at that time
 
-	// Open while lines are written.
-	lock *os.File // locked; it has the last number and hash
+	// Set only while lines are written.
+	lock *os.File // locked; holds the last number and hash
 	file *os.File
 }
 
@@ -49,18 +49,19 @@ type Log struct {
 type head struct {
 	Seq     int64  `json:"seq"`
 	Hash    string `json:"hash"`
-	Dropped int64  `json:"dropped,omitempty"` // the last line that a rotation has removed
+	Dropped int64  `json:"dropped,omitempty"` // last line that rotation has removed
 }
 
-// maxWait is how long to wait for another process that writes a line.
+// maxWait limits the wait for another process that is writing a line.
 const maxWait = 10 * time.Second
 
 var errLocked = errors.New("another process has locked it")
 
-// headName returns the file beside a log that has its head.
+// headName returns the path of the head file beside a log.
 func headName(path string) string { return path + ".head" }
 
-// Open opens the log at a path and creates it if necessary. Only the user can read it.
+// Open opens a log, and creates it if necessary. Only the user can read it. It fails if path is a symbolic link or not
+// a regular file.
 func Open(path string, c Config) (*Log, error) {
 	if c.MaxSize <= 0 {
 		c.MaxSize = DefaultMaxSize
@@ -80,7 +81,7 @@ func Open(path string, c Config) (*Log, error) {
 
 func openFailed(err error) error { return fmt.Errorf("cannot open the audit log: %w", err) }
 
-// openFile opens a regular file, but not through a symbolic link.
+// openFile opens a regular file, refusing symbolic links.
 func openFile(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|openFlags, 0o600)
 	if err != nil {
@@ -116,7 +117,7 @@ func (l *Log) close() error {
 	return errors.Join(l.file.Close(), filelock.Unlock(l.lock), l.lock.Close())
 }
 
-// Sync saves the log to the disk.
+// Sync flushes the log to disk.
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +127,8 @@ func (l *Log) Sync() error {
 	return errors.Join(l.file.Sync(), l.close())
 }
 
-// Append appends entries, each with one write, and returns how many were appended.
+// Append appends entries in order, one write each, and returns how many it has appended. A failed entry leaves at most a
+// torn line, which the next Append marks.
 func (l *Log) Append(entries ...Entry) (n int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +152,7 @@ func (l *Log) Append(entries ...Entry) (n int, err error) {
 
 func (l *Log) failed(err error) error { return fmt.Errorf("cannot write the audit log: %w", err) }
 
-// append appends one entry. The log is locked.
+// append appends one entry. The caller has locked the log.
 func (l *Log) append(e Entry) error {
 	torn, err := l.catchUp()
 	if err != nil {
@@ -177,7 +179,7 @@ func (l *Log) append(e Entry) error {
 	return nil
 }
 
-// write writes a line. It removes what a failed write leaves; if that fails too, the line is torn.
+// write writes a line, and removes it again if that fails. If it cannot be removed either, the line is torn.
 func (l *Log) write(b []byte) error {
 	n, err := l.file.Write(b)
 	if err != nil && n > 0 {
@@ -186,8 +188,8 @@ func (l *Log) write(b []byte) error {
 	return err
 }
 
-// catchUp finds the end of the log, which another process may have written or replaced. It ends an incomplete line
-// and returns its hash.
+// catchUp finds the log end, which another process may have written or replaced. It terminates an incomplete line and
+// returns its hash.
 func (l *Log) catchUp() (torn string, err error) {
 	mine, err := l.file.Stat()
 	if err != nil {
@@ -208,7 +210,7 @@ func (l *Log) catchUp() (torn string, err error) {
 			return "", err
 		}
 	}
-	// The chain continues from the last line that was written, so that lines removed from the end are noticed.
+	// The chain continues from the last line that was written, so that lines removed at the end are noticed.
 	saved := readHead(l.lock)
 	if saved.Seq >= end.Seq {
 		end = saved
@@ -218,7 +220,7 @@ func (l *Log) catchUp() (torn string, err error) {
 	return torn, nil
 }
 
-// lastLine returns the last line of a file, and the hash of an incomplete one after it.
+// lastLine returns the last line in a file, and the hash of an incomplete line after it.
 func lastLine(f *os.File, size int64) (last head, torn string, err error) {
 	for chunk := int64(64 << 10); ; chunk *= 4 {
 		start := max(0, size-chunk)
@@ -226,7 +228,7 @@ func lastLine(f *os.File, size int64) (last head, torn string, err error) {
 		if _, err := f.ReadAt(b, start); err != nil && err != io.EOF {
 			return last, "", err
 		}
-		if start > 0 { // the first line may not be whole
+		if start > 0 { // the first line may be incomplete
 			if i := bytes.IndexByte(b, '\n'); i >= 0 {
 				b = b[i+1:]
 			} else {
@@ -251,8 +253,8 @@ func lastLine(f *os.File, size int64) (last head, torn string, err error) {
 	}
 }
 
-// rotate renames the file, and those before it, and begins a new one. Where a file cannot be renamed, as on Windows
-// while another process has it open, the log continues in it.
+// rotate renames all files and begins a new one. If a file cannot be renamed, as on Windows while another process has
+// it open, the log continues in it.
 func (l *Log) rotate() error {
 	if err := errors.Join(l.file.Sync(), l.file.Close()); err != nil {
 		return err
@@ -280,7 +282,7 @@ func (l *Log) rotate() error {
 	return nil
 }
 
-// drop saves the number of the last line of a file that is about to be replaced, if it exists.
+// drop records the last line number in a file that is about to be replaced, if the file exists.
 func (l *Log) drop(name string) error {
 	f, err := openFile(name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -302,7 +304,7 @@ func (l *Log) drop(name string) error {
 	return l.saveHead()
 }
 
-// lock waits until no other process has locked the file, for at most maxWait.
+// lock waits up to maxWait for another process to unlock the file.
 func lock(f *os.File) error {
 	if ok, err := filelock.Try(f); ok || err != nil {
 		return err
@@ -312,7 +314,7 @@ func lock(f *os.File) error {
 	return filelock.Wait(ctx, f)
 }
 
-// numbered returns the path of an older file; 1 is the newest of them, and 0 is the log itself.
+// numbered returns the path of an older file; 1 is the newest, and 0 is the log itself.
 func numbered(path string, i int) string {
 	if i == 0 {
 		return path
@@ -320,7 +322,7 @@ func numbered(path string, i int) string {
 	return path + "." + strconv.Itoa(i)
 }
 
-// saveHead saves the number and the hash of the last line, so that its removal is noticed.
+// saveHead saves the last number and hash, so that removing the last line is noticed.
 func (l *Log) saveHead() error {
 	b, err := json.Marshal(l.last)
 	if err != nil {
@@ -331,10 +333,10 @@ func (l *Log) saveHead() error {
 	return err
 }
 
-// readHead returns the head that was saved last. It is zero if there is none.
+// readHead returns the saved head, or the zero head if it is missing or invalid.
 func readHead(f io.ReaderAt) (h head) {
 	b := make([]byte, 256)
 	n, _ := f.ReadAt(b, 0)
-	_ = json.Unmarshal(bytes.TrimSpace(b[:n]), &h) // an invalid head counts as none
+	_ = json.Unmarshal(bytes.TrimSpace(b[:n]), &h) // invalid JSON leaves the zero head
 	return h
 }

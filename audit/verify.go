@@ -21,7 +21,7 @@ var (
 	errChanged  = errors.New("it was changed: its hash does not match")
 )
 
-// Files returns the files of a log that exist, oldest first.
+// Files returns the existing files of a log, oldest first.
 func Files(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +45,7 @@ func Files(path string) ([]string, error) {
 
 func readFailed(err error) error { return fmt.Errorf("cannot read the audit log: %w", err) }
 
-// LineError reports a line that is damaged.
+// LineError reports a damaged line.
 type LineError struct {
 	Where string // file and line
 	Err   error
@@ -56,8 +56,8 @@ func (e *LineError) Error() string { return e.Where + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Read yields the lines of a log with numbers above after, oldest first. A damaged line comes with a *LineError. Any
-// other error is the last.
+// Read yields the lines with numbers above after, oldest first. A damaged line comes with a *LineError, and Read
+// continues; any other error ends the iteration.
 func Read(path string, after int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		for p, err := range read(path, after) {
@@ -65,7 +65,7 @@ func Read(path string, after int64) iter.Seq2[Line, error] {
 			case err != nil:
 				yield(Line{}, err)
 				return
-			case p.err == nil && p.line.Seq <= after, p.err != nil && p.torn: // it is being written
+			case p.err == nil && p.line.Seq <= after, p.err != nil && p.torn: // another process is writing it
 				continue
 			case p.err != nil:
 				err = &LineError{p.where, p.err}
@@ -77,16 +77,16 @@ func Read(path string, after int64) iter.Seq2[Line, error] {
 	}
 }
 
-// place is a line and where it is.
+// place is a line and where it was read.
 type place struct {
 	where string // file and number
 	line  Line
-	err   error  // why it is not a valid line
-	hash  string // of the bytes of an invalid line
-	torn  bool   // it has no end
+	err   error  // why the line is invalid
+	hash  string // hash over an invalid line
+	torn  bool   // no line end
 }
 
-// read yields the lines of all files, except for some with numbers up to after. The error is that of reading a file.
+// read yields the lines in all files, except for some with numbers up to after. An error is about a file, not a line.
 func read(path string, after int64) iter.Seq2[place, error] {
 	return func(yield func(place, error) bool) {
 		files, err := Files(path)
@@ -105,7 +105,7 @@ func read(path string, after int64) iter.Seq2[place, error] {
 	}
 }
 
-// firstSeq returns the number of the first line of a file, or a large one if it has none.
+// firstSeq returns the first line number in a file, or a large number if the file has no valid first line.
 func firstSeq(name string) (seq int64) {
 	seq = math.MaxInt64
 	readFile(name, 0, func(p place, err error) bool {
@@ -117,7 +117,7 @@ func firstSeq(name string) (seq int64) {
 	return seq
 }
 
-// seqOf returns the number at the beginning of a line, or a large one if it has none.
+// seqOf returns the number at the beginning of a line, or a large number if the line has none.
 func seqOf(b []byte) int64 {
 	digits, ok := bytes.CutPrefix(b, []byte(`{"seq":`))
 	number, _, found := bytes.Cut(digits[:min(len(digits), 24)], []byte(","))
@@ -161,19 +161,20 @@ func readFile(name string, after int64, yield func(place, error) bool) bool {
 // Report is the result of Verify.
 type Report struct {
 	Lines       int
-	First, Last int64    // the numbers of the first and the last line
-	Hash        string   // of the last line; "" if there is none
-	Problems    []string // what was changed, removed or reordered, and where
-	Notes       []string // what is unusual but explained: interrupted writes, files removed by rotation
+	First, Last int64    // first and last line number
+	Hash        string   // hash of the last line; "" if there is none
+	Problems    []string // changed, removed or reordered lines, with file and line
+	Notes       []string // unusual but explained: interrupted writes, files removed by rotation
 }
 
-// OK reports whether the log has no problems.
+// OK reports whether Verify found no problems.
 func (r Report) OK() bool { return len(r.Problems) == 0 }
 
-// Verify checks the chain of a log. If expect is not "", it must be the hash of a line.
+// Verify checks a log's chain. expect, if not "", is a hash that some line must have: pass a hash saved earlier to
+// detect that the whole log was replaced.
 func Verify(path, expect string) (Report, error) {
 	v := verifier{expect: expect}
-	if f, err := os.Open(headName(path)); err == nil { // before the lines, which may become more
+	if f, err := os.Open(headName(path)); err == nil { // before the lines: more may be appended while Verify reads
 		v.saved = readHead(f)
 		v.dropped = v.saved.Dropped
 		f.Close()
@@ -194,9 +195,9 @@ type verifier struct {
 	Report
 	saved    head
 	expect   string
-	expected bool   // expect was found
-	bad      *place // an invalid line that the next one may explain
-	dropped  int64  // the last line that a rotation removed
+	expected bool   // a line has the expected hash
+	bad      *place // an invalid line that the next line may explain
+	dropped  int64  // last line that rotation removed
 	headless bool   // the head is missing
 }
 
@@ -261,7 +262,7 @@ func (v *verifier) reportBad() {
 	}
 }
 
-// finish checks the beginning and the end of the log.
+// finish checks the first and last lines.
 func (v *verifier) finish() {
 	if v.bad != nil && v.bad.torn {
 		v.Notes = append(v.Notes, v.bad.where+": an interrupted write at the end")

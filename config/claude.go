@@ -15,8 +15,7 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// ClaudeFiles returns the settings files of Claude Code whose permissions Load also reads: those of the user and of
-// the project.
+// ClaudeFiles returns the Claude Code settings files whose permissions Load also reads: the user's and the project's.
 func (src Sources) ClaudeFiles() (files []File) {
 	getenv := src.getenv()
 	dir := getenv("CLAUDE_CONFIG_DIR")
@@ -38,12 +37,12 @@ func (src Sources) ClaudeFiles() (files []File) {
 	return files
 }
 
-// claude applies the permissions in the settings of Claude Code of a layer. Settings that have no effect are reported;
-// they are never an error, because other programs own these files.
+// claude applies the permissions in the Claude Code settings for a layer. Settings without effect are reported, but are
+// never an error, because other programs own these files.
 func (s *Settings) claude(src Sources, of Layer) {
 	for _, f := range src.ClaudeFiles() {
 		if info, err := os.Lstat(f.Path); f.Layer != of || err == nil && info.IsDir() {
-			continue // a sandbox may hold the name of a missing file with a directory
+			continue // a sandbox may hold a missing file's name with a directory
 		}
 		l := &layer{source: Origin{Layer: of, Name: f.Path}, keys: map[string]place{}, items: map[string][]place{}}
 		c := claudeLayer{layer: l, settings: s, trusted: src.Trusted}
@@ -59,7 +58,7 @@ func (s *Settings) claude(src Sources, of Layer) {
 	}
 }
 
-// claudeLayer is a settings file of Claude Code.
+// claudeLayer is a Claude Code settings file.
 type claudeLayer struct {
 	*layer
 	settings *Settings
@@ -70,7 +69,7 @@ func (c *claudeLayer) note(key, reason string) {
 	c.settings.Notes = append(c.settings.Notes, Note{key, c.source, reason})
 }
 
-// read reads the permissions of a file.
+// read reads the permissions in a file.
 func (c *claudeLayer) read(data []byte) error {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -100,7 +99,7 @@ func (c *claudeLayer) read(data []byte) error {
 	return nil
 }
 
-// rules reads a list of rules.
+// rules reads a rule list.
 func (c *claudeLayer) rules(name string, value json.RawMessage, list *[]string) {
 	key := "permissions." + name
 	var rules []json.RawMessage
@@ -134,7 +133,7 @@ func (c *claudeLayer) rules(name string, value json.RawMessage, list *[]string) 
 	}
 }
 
-// claudeRule returns why a rule of Claude Code cannot be used.
+// claudeRule returns why a Claude Code rule cannot be used.
 func claudeRule(text string) error {
 	r, err := policy.ParseRule(text)
 	if err != nil {

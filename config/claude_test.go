@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/config"
 )
 
-// claude writes a settings file of Claude Code.
+// claude writes a Claude Code settings file.
 func (w *world) claude(layer config.Layer, text string) {
 	w.t.Helper()
 	for _, f := range w.sources.ClaudeFiles() {
@@ -122,7 +122,7 @@ func TestClaude_TheDefaultModeOnlyMakesTheModeStricter(t *testing.T) {
 	for _, c := range []struct {
 		layer     config.Layer
 		untrusted bool
-		user      string // the mode in the user's own file
+		user      string // mode in the user's own file
 		mode      string
 		want      string
 		note      bool
@@ -133,7 +133,7 @@ func TestClaude_TheDefaultModeOnlyMakesTheModeStricter(t *testing.T) {
 		{config.LayerUser, false, "", "bypassPermissions", "default", true},
 		{config.LayerUser, false, "", "plan", "default", true},
 		{config.LayerUser, false, "", "yolo", "default", true},
-		{config.LayerUser, false, "acceptEdits", "dontAsk", "acceptEdits", false}, // the user's own file is above
+		{config.LayerUser, false, "acceptEdits", "dontAsk", "acceptEdits", false}, // the user's own file overrides it
 		{config.LayerProject, false, "acceptEdits", "default", "default", false},
 		{config.LayerProject, false, "", "bypassPermissions", "default", true},
 		{config.LayerProject, true, "acceptEdits", "default", "acceptEdits", true},

@@ -1,13 +1,13 @@
-// Package config reads the configuration of Reins.
+// Package config reads the Reins configuration.
 //
-// A configuration is written in TOML. [Load] merges several layers, lowest first: defaults, the system file,
-// the user file, the project file, the local project file, the user's own file for the project, environment variables,
-// flags, and the managed file. A scalar in a higher layer replaces the one in a lower layer; lists are merged. [Settings] records where
-// every value comes from.
+// A configuration is written in TOML. [Load] merges several layers, lowest first: defaults, the system file, the user
+// file, the project file, the local project file, the user's own file for the project, environment variables, flags,
+// and the managed file. A scalar in a higher layer replaces the value from lower layers; lists are merged. [Settings]
+// records where every value comes from.
 //
-// Files in a project are controlled by whoever wrote the project. They can never set endpoints or the sandbox, or
-// widen permissions. Until the user trusts the project, they can only restrict permissions further. All their
-// other settings are ignored and reported in [Settings.Notes].
+// Files in a project are controlled by whoever wrote the project. They can never set endpoints or the sandbox, or widen
+// permissions. Until the user trusts the project, they can only restrict permissions further. All their other settings
+// are ignored and reported in [Settings.Notes].
 package config
 
 // Config is the configuration. Struct tags define its keys:
@@ -17,11 +17,11 @@ package config
 //	default      the default value
 //	env          the environment variable that sets it
 //	enum         the allowed values
-//	min, max     the bounds of a number
+//	min, max     the bounds for a number
 //	format       "duration" for a time such as 20m
-//	merge        "replace" if a list replaces the one in a lower layer
-//	project      which projects may set it: "any", only "trusted" ones, or "stricter" for trusted ones that make
-//	             it stricter; without this tag, no project may
+//	merge        "replace" if a list replaces the list from lower layers
+//	project      which projects may set it: "any", only "trusted" projects, or "stricter" for trusted projects
+//	             that make it stricter; without this tag, no project may
 //	agent        "ask" if an agent can ask the user to change it; without this tag, it cannot
 type Config struct {
 	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local bedrock vertex azure azure-chat chatgpt" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
@@ -53,13 +53,13 @@ type Config struct {
 	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
 }
 
-// Run configures the limits of a run.
+// Run limits a run.
 type Run struct {
 	MaxRounds int     `toml:"max_rounds" json:"max_rounds,omitempty" default:"200" min:"0" project:"stricter" jsonschema:"maximum tool rounds per prompt"`
 	MaxTurns  int     `toml:"max_turns" json:"max_turns,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"maximum model calls in a session; 0 means no limit"`
 	Budget    float64 `toml:"budget" json:"budget,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"spending limit of a session in US dollars; 0 means no limit"`
 	CompactAt float64 `toml:"compact_at" agent:"ask" json:"compact_at,omitempty" default:"0.8" min:"0" max:"1" project:"trusted" jsonschema:"share of the context window at which the conversation is compacted; 0 disables it"`
-	// PastPriceStep lets conversations become more expensive.
+	// PastPriceStep lets conversations continue when they reach a size at which tokens cost more.
 	PastPriceStep bool `toml:"past_price_step" json:"past_price_step,omitempty" env:"REINS_PAST_PRICE_STEP" project:"trusted" jsonschema:"whether the conversation may grow past the length above which tokens cost more; otherwise it is compacted before"`
 	Teams         bool `toml:"teams" json:"teams,omitempty" jsonschema:"whether agents share a task list, form teams and send each other messages"`
 }
@@ -70,15 +70,15 @@ type Permissions struct {
 	Allow []string `toml:"allow" json:"allow,omitempty" jsonschema:"calls to run without asking, such as Bash(git commit:*), Read(src/**), WebFetch(domain:example.com) or mcp__server"`
 	Ask   []string `toml:"ask" json:"ask,omitempty" project:"any" jsonschema:"calls to ask about, even if another rule allows them"`
 	Deny  []string `toml:"deny" json:"deny,omitempty" project:"any" jsonschema:"calls to refuse; wins over every other rule"`
-	// Rules is another form of Allow, Ask and Deny. Load moves its rules there.
+	// Rules is another form of Allow, Ask and Deny. Load moves its rules to those lists.
 	Rules []Rule `toml:"rule" json:"rule,omitempty" project:"any" jsonschema:"rules as tables"`
 
 	AdditionalDirectories []string `toml:"additional_directories" json:"additional_directories,omitempty" jsonschema:"directories that count as inside the workspace"`
 	Protected             []string `toml:"protected" json:"protected,omitempty" project:"any" jsonschema:"files and directories to protect from changes; only an allow rule that names the path, such as Edit(go.sum), lifts it"`
 }
 
-// Rule is a permission rule as a table. Command, Path and Domain hold what other rules have in
-// parentheses; at most one of them is set.
+// Rule is a permission rule as a table. Command, Path and Domain stand for the part that other rules have in
+// parentheses; at most one may be set.
 type Rule struct {
 	Decision string `toml:"decision" json:"decision" enum:"allow ask deny" jsonschema:"allow, ask or deny"`
 	Tool     string `toml:"tool" json:"tool" jsonschema:"tool, such as Bash, Read, Edit, WebFetch or mcp__server"`
@@ -97,12 +97,12 @@ type Sandbox struct {
 	Reading       string   `toml:"reading" json:"reading,omitempty" enum:"all listed" jsonschema:"what commands in the sandbox can read: all (everything but credentials and denied files) or listed (only the workspace, system files, tools in the home directory, and sandbox.readable) (default: all)"`
 }
 
-// Environment selects the environment variables of commands.
+// Environment selects environment variables for commands.
 type Environment struct {
 	Pass []string `toml:"pass" json:"pass,omitempty" jsonschema:"additional environment variables to pass to commands, such as GH_TOKEN or AWS_*"`
 }
 
-// Secrets selects what is redacted.
+// Secrets configures redaction.
 type Secrets struct {
 	Redact   bool     `toml:"redact" json:"redact,omitempty" default:"true" jsonschema:"whether secrets in tool results are replaced before models and logs see them; exports and the audit log are always redacted"`
 	Names    []string `toml:"names" json:"names,omitempty" project:"trusted" jsonschema:"names of additional environment variables whose values are secret; * matches any characters"`
@@ -122,7 +122,7 @@ type Audit struct {
 type MCP struct {
 	Wait       int `toml:"wait" agent:"ask" json:"wait,omitempty" default:"5" min:"0" max:"600" jsonschema:"how long the first model call waits for MCP servers, in seconds"`
 	DeferAbove int `toml:"defer_above" agent:"ask" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"total size of the MCP tool definitions, in tokens, above which the model searches for tools instead of seeing all of them; 0 means never"`
-	// Unconfined names servers of projects, which cannot leave the sandbox on their own.
+	// Unconfined names project MCP servers. Projects cannot lift the sandbox for their servers themselves.
 	Unconfined []string `toml:"unconfined" json:"unconfined,omitempty" jsonschema:"names of MCP servers of projects that may run outside the sandbox, if the project asks for it"`
 }
 
@@ -179,7 +179,7 @@ type Skills struct {
 	Disable []string `toml:"disable" json:"disable,omitempty" project:"trusted" jsonschema:"names of skills and commands to disable"`
 }
 
-// Hook is a command to run at an event of a session.
+// Hook is a command that runs at a session event.
 type Hook struct {
 	Event   string `toml:"event" json:"event" enum:"PreToolUse PostToolUse PostToolUseFailure PermissionRequest PermissionDenied UserPromptSubmit SessionStart SessionEnd Stop StopFailure SubagentStart SubagentStop PreCompact PostCompact Notification Setup ConfigChange CwdChanged FileChanged TaskCreated TaskCompleted TeammateIdle WorktreeCreate WorktreeRemove" jsonschema:"event that runs the command"`
 	Matcher string `toml:"matcher" json:"matcher,omitempty" jsonschema:"tools that the hook applies to, such as Bash or Edit|Write (default: all)"`

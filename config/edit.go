@@ -8,7 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// editor changes single keys of a valid document.
+// editor changes single keys in a valid document.
 type editor struct {
 	data    []byte
 	newline string
@@ -25,9 +25,9 @@ func newEditor(data []byte) *editor {
 // expression is a key with its value, or a table header.
 type expression struct {
 	table, key string // key is "" for a header
-	list       bool   // in an element of a list of tables
-	value, end int    // where the value begins, and where it or the header ends
-	last       int    // where the last element of an array ends, or 0
+	list       bool   // in an element of a table list
+	value, end int    // start and end; end is also set for a header
+	last       int    // where the last array element ends, or 0
 	elements   []element
 }
 
@@ -37,7 +37,7 @@ type element struct {
 	from, to int
 }
 
-// expressions lists the expressions of the document.
+// expressions lists all expressions in the document.
 func (e *editor) expressions() (all []expression) {
 	var p unstable.Parser
 	p.Reset(e.data)
@@ -68,7 +68,7 @@ func (e *editor) expressions() (all []expression) {
 	return all
 }
 
-// elements lists the strings of an array.
+// elements lists the strings in an array.
 func elements(n *unstable.Node) (list []element) {
 	if n.Kind != unstable.Array {
 		return nil
@@ -109,7 +109,7 @@ func (e *editor) unset(key string) {
 	}
 }
 
-// remove removes an element from the list of a key, which has others.
+// remove removes one of several elements from a key's list.
 func (e *editor) remove(key, text string) {
 	for {
 		x, ok := e.find(key)
@@ -121,7 +121,7 @@ func (e *editor) remove(key, text string) {
 	}
 }
 
-// removeElement removes an element with its line if nothing else is there, or else with the comma beside it.
+// removeElement removes an element, with its line if nothing else is there, or else with the adjacent comma.
 func (e *editor) removeElement(x expression, i int) {
 	el := x.elements[i]
 	from := bytes.LastIndexByte(e.data[:el.from], '\n') + 1
@@ -153,7 +153,7 @@ func (e *editor) removeLines(from, to int) {
 	e.replace(from, to, "")
 }
 
-// add adds the only element of list to the list of a key.
+// add adds the only element in list to a key's list.
 func (e *editor) add(key, list string) {
 	x, ok := e.find(key)
 	element := list[1 : len(list)-1]
@@ -195,7 +195,7 @@ func commaFollows(text []byte) bool {
 	return false
 }
 
-// insertKey adds a key to its section: after its last key, after its header, or in a new section at the end.
+// insertKey adds a key to its section: after the last key, after the header, or in a new section at the end.
 func (e *editor) insertKey(key, text string) {
 	section := key[:max(strings.LastIndexByte(key, '.'), 0)]
 	after, found := expression{}, false

@@ -22,7 +22,7 @@ func KeyTags() (list [][3]string) {
 	return list
 }
 
-// Modes returns the values of permissions.mode.
+// Modes returns the values that permissions.mode accepts.
 func Modes() []string {
 	f, _ := findField("permissions.mode")
 	return strings.Fields(f.tag.Get("enum"))

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/internal/suggest"
 )
 
-// field is one key of the configuration: a scalar or a list.
+// field is one configuration key: a scalar or a list.
 type field struct {
 	key   string // with its sections, such as "permissions.mode"
 	index []int  // in Config
@@ -44,7 +44,7 @@ func Keys() (names []string) {
 	return names
 }
 
-// findField returns the field of a key, or an error with a suggestion.
+// findField returns the field for a key, or an error with a suggestion.
 func findField(key string) (field, error) {
 	for _, f := range fields {
 		if f.key == key {
@@ -63,8 +63,8 @@ func findField(key string) (field, error) {
 	return field{}, unknownKey(t, path, known)
 }
 
-// resolve returns the type of a key and the length of the path. For an unknown key it returns the type that
-// lacks a part of the path, and the index of that part.
+// resolve returns a key's type and the length of its path. For an unknown key it returns the type in which a path
+// element is missing, and that element's index.
 func resolve(path []string) (t reflect.Type, known int) {
 	t = reflect.TypeFor[Config]()
 	for i, name := range path {
@@ -95,8 +95,8 @@ func child(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// unknownKey returns an error about a part of a path that t does not have. It suggests a key with the
-// same name in another section, or else a similar key in the same section.
+// unknownKey returns an error about a path element that t does not have. It suggests a key with the same name in
+// another section, or else a similar key in the same section.
 func unknownKey(t reflect.Type, path []string, part int) error {
 	section := strings.Join(path[:part], ".")
 	if section != "" {
@@ -130,7 +130,7 @@ func (f field) isMap() bool { return f.typ.Kind() == reflect.Map }
 // check returns an error for a value out of bounds. For a list it checks one element.
 func (f field) check(v reflect.Value) error {
 	if f.key == "provider" {
-		return nil // see checkProvider
+		return nil // checkProvider checks it
 	}
 	if n, ok := v.Interface().(Network); ok {
 		return n.check()
@@ -202,7 +202,7 @@ func checkValue(name string, tag reflect.StructTag, v reflect.Value) error {
 	return nil
 }
 
-// bounds returns the limits of a number.
+// bounds returns a number's limits.
 func bounds(tag reflect.StructTag) (low, high float64) {
 	low, high = math.Inf(-1), math.Inf(1)
 	if n, err := strconv.ParseFloat(tag.Get("min"), 64); err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/internal/gitdir"
 )
 
-// Names of the files in the root of a project.
+// Configuration file names in a project root.
 const (
 	ProjectFile = ".reins/config.toml"
 	LocalFile   = ".reins/config.local.toml" // not for version control
@@ -27,9 +27,9 @@ type File struct {
 	Layer Layer  `json:"layer"`
 	Path  string `json:"path"`
 
-	root, name string // the root of its project and its name there; "" for other files
-	required   bool   // it must exist
-	about      string // the root of the project that it is for, if it is not in the project
+	root, name string // project root and name in it; "" for files outside projects
+	required   bool   // a missing file is an error
+	about      string // root of the project that a file outside it is for
 }
 
 // Files returns the files that Load reads, lowest layer first.
@@ -63,8 +63,8 @@ func systemDir(goos string) string {
 	return "/etc/reins"
 }
 
-// PersonalDir returns the directory of the user's own files for projects, or "" if the user has no home. Projects
-// cannot write there.
+// PersonalDir returns the directory for the user's own project files, or "" if the user has no home. Projects cannot
+// write there.
 func (src Sources) PersonalDir() string {
 	dir := userDir(runtime.GOOS, src.getenv())
 	if dir == "" {
@@ -73,8 +73,8 @@ func (src Sources) PersonalDir() string {
 	return filepath.Join(dir, "reins", "projects")
 }
 
-// personalName returns the name of the user's own file for the project with a root: the name of the directory, for
-// people, and a hash of its path.
+// personalName returns the name of the user's own file for a project root: the directory name, for readability, and a
+// hash over the path.
 func personalName(root string) string {
 	name := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
@@ -106,7 +106,7 @@ func (src Sources) userFile() File {
 	return File{Layer: LayerUser, Path: filepath.Join(dir, "reins", "config.toml")}
 }
 
-// userDir returns the user's directory for configuration, or "".
+// userDir returns the user's configuration directory, or "".
 func userDir(goos string, getenv func(string) string) string {
 	// XDG requires relative paths to be ignored.
 	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
@@ -124,9 +124,9 @@ func userDir(goos string, getenv func(string) string) string {
 	return filepath.Join(home, ".config")
 }
 
-// Root returns the root of the project that a directory belongs to: the top of its git repository, or else the directory
-// itself. The path is absolute, without symbolic links. A .git that is broken or cannot be read makes a root too, because
-// the settings above may belong to someone else. One that git ignores does not: the rules of the project still apply.
+// Root returns the project root for a directory: the top of its git repository, or else the directory itself. The path
+// is absolute, without symbolic links. A .git that is broken or cannot be read makes a root too, because the settings
+// above may belong to someone else. A .git that git ignores does not: the surrounding project's rules still apply.
 func Root(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -135,23 +135,23 @@ func Root(dir string) (string, error) {
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return "", err
 	}
-	top, _, _ := gitdir.Find(gitdir.Host, abs) // an error is about a root as well
+	top, _, _ := gitdir.Find(gitdir.Host, abs) // an error marks a root, too
 	return cmp.Or(top, abs), nil
 }
 
 func (f File) inProject() bool { return f.root != "" }
 
-// Exists reports whether there is a file.
+// Exists reports whether the file exists.
 func (f File) Exists() bool {
 	_, err := os.Lstat(f.Path)
 	return err == nil
 }
 
-// maxFile is the maximum size of a file.
+// maxFile limits the file size.
 const maxFile = 1 << 20
 
-// read returns the content of a file, or nil if it does not exist. A file of a project must not be a
-// link that points outside the project.
+// read returns the file content, or nil if the file does not exist. A project file must not be a link that points
+// outside the project.
 func (f File) read() ([]byte, error) {
 	open, stat, name := os.Open, os.Stat, f.Path
 	if f.inProject() {

@@ -25,7 +25,7 @@ func TestUserDir(t *testing.T) {
 	}
 }
 
-// TestFiles_StandardPlaces pins the places of the files that no user can choose.
+// TestFiles_StandardPlaces pins the paths that users cannot choose.
 func TestFiles_StandardPlaces(t *testing.T) {
 	for goos, want := range map[string]string{"linux": "/etc/reins", "darwin": "/Library/Application Support/reins", "windows": `C:\ProgramData\reins`} {
 		if got := systemDir(goos); got != want {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzParse looks for files that make the parser or the editor panic, for projects that widen something, and for
+// FuzzParse looks for files that make the parser or the editor panic, for projects that widen permissions, and for
 // edits that change another key.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
@@ -71,7 +71,7 @@ func checkEdits(t *testing.T, l *layer, text string) {
 		}
 		after, err := File{Layer: LayerProject, Path: "x.toml"}.edited(k, []byte(text), value, k.isList())
 		if err != nil {
-			continue // it refuses what it cannot change
+			continue // the editor refuses keys that it cannot change
 		}
 		got, err := parse(l.source, after)
 		if err != nil {

@@ -32,7 +32,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// write writes the file of a layer.
+// write writes a layer's file.
 func (w *world) write(layer config.Layer, text string) {
 	w.t.Helper()
 	path := w.files[layer]
@@ -53,7 +53,7 @@ func (w *world) load() *config.Settings {
 	return s
 }
 
-// file returns the file of a layer.
+// file returns a layer's file.
 func (w *world) file(layer config.Layer) config.File {
 	w.t.Helper()
 	for _, f := range w.sources.Files() {
@@ -65,7 +65,7 @@ func (w *world) file(layer config.Layer) config.File {
 	return config.File{}
 }
 
-// entry returns the value and the origins of a key.
+// entry returns a key's value and origins.
 func entry(s *config.Settings, key string) config.Entry {
 	for _, e := range s.Entries() {
 		if e.Key == key {

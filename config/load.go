@@ -10,13 +10,15 @@ import (
 	"strings"
 )
 
-// Sources describes where to look for settings.
+// Sources tells Load where to look for settings. The zero Sources reads the system files, the user file and the
+// environment variables.
 type Sources struct {
-	// Dir is the root of the project; see [Root]. "" means no project.
+	// Dir is the project root; see [Root]. "" means no project.
 	Dir string
-	// Trusted reports that the user trusts the project.
+	// Trusted reports that the user trusts the project. Without trust, the project's files can only restrict
+	// permissions.
 	Trusted bool
-	// Flags are settings from the command line. Later ones win.
+	// Flags are settings from the command line. Later flags win.
 	Flags []Override
 	// Getenv returns environment variables; nil means os.Getenv.
 	Getenv func(string) string
@@ -28,13 +30,13 @@ type Sources struct {
 type Override struct {
 	Key   string
 	Value string
-	Name  string // where it comes from, such as "--model"
+	Name  string // source, such as "--model"
 }
 
-// Settings is a configuration with the origin of every value.
+// Settings is a configuration that records each value's origin. It must not be changed while it is used concurrently.
 type Settings struct {
 	Config
-	// Notes lists settings that have no effect.
+	// Notes lists settings without effect, with the reason.
 	Notes []Note
 
 	origins   map[string][]Origin
@@ -46,7 +48,7 @@ type Entry struct {
 	Key string `json:"key"`
 	// Value is a string, bool, int or float64, or a list.
 	Value any `json:"value"`
-	// Origins has the origin of the value, or of each element of a list, or of each entry of a map, sorted by name.
+	// Origins has the value's origin, or one origin for each list element or map entry, sorted by name.
 	Origins []Origin `json:"origins"`
 }
 
@@ -60,7 +62,7 @@ func (s *Settings) Entries() (list []Entry) {
 	return list
 }
 
-// Get returns the entry of a key. An entry without a value has no origins. An unknown key is an error.
+// Get returns the entry for a key. An entry without a value has no origins. An unknown key is an error.
 func (s *Settings) Get(key string) (Entry, error) {
 	f, err := findField(key)
 	if err != nil {
@@ -73,10 +75,11 @@ func (s *Settings) entry(f field) Entry {
 	return Entry{f.key, f.in(&s.Config).Interface(), s.origins[f.key]}
 }
 
-// Load reads and merges all layers, and the permissions in the settings of Claude Code: rules that deny or ask, in
-// trusted projects and of the user also those that allow. They belong to the layer of the same name and are below its
-// file. A file with an unknown key, a wrong type or an invalid value is an
-// [*Error]; in a project that is not trusted, it is ignored with a note. Missing files are skipped.
+// Load reads and merges all layers. Missing files are skipped. A file with an unknown key, a wrong type or an invalid
+// value is an [*Error]; in a project that is not trusted, it is ignored with a note.
+//
+// Load also reads the permissions in Claude Code settings: deny and ask rules, and allow rules if the file belongs to
+// the user or to a trusted project. They belong to the layer with the same name, below its own file.
 func Load(src Sources) (*Settings, error) {
 	src.Getenv = src.getenv()
 	s := &Settings{origins: map[string][]Origin{}, dir: src.Dir, home: cmp.Or(src.Getenv("HOME"), src.Getenv("USERPROFILE"))}
@@ -175,7 +178,7 @@ func (s *Settings) file(f File, trusted bool) error {
 	return nil
 }
 
-// restrict drops the keys that a project must not set, and reports them.
+// restrict drops keys that a project must not set, and reports them.
 func (s *Settings) restrict(l *layer, trusted bool) {
 	for _, f := range fields {
 		at, set := l.keys[f.key]
@@ -204,10 +207,10 @@ func (s *Settings) refuse(f field, v reflect.Value, trusted bool) string {
 	return ""
 }
 
-// untrusted is why a setting of an untrusted project has no effect.
+// untrusted explains why a setting in an untrusted project has no effect.
 const untrusted = "the project is not trusted; see \"reins trust\""
 
-// widths lists the modes that can be compared, the strictest first.
+// widths lists the comparable modes, strictest first.
 var widths = []string{"dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"}
 
 // stricter reports whether a mode permits less than another, or a limit is lower. A limit of 0 means no limit.
@@ -222,7 +225,7 @@ func stricter(v, than reflect.Value) bool {
 	return mode >= 0 && mode < slices.Index(widths, than.String())
 }
 
-// apply merges a layer: its scalars replace scalars of lower layers, and its lists are merged.
+// apply merges a layer: scalars replace scalars from lower layers, and lists are merged.
 func (s *Settings) apply(l *layer) {
 	if _, set := l.keys["provider"]; set && s.Provider != "" && l.config.Provider != s.Provider {
 		s.forget(l, "model", "base_url")
@@ -245,8 +248,8 @@ func (s *Settings) apply(l *layer) {
 	}
 }
 
-// replace adds the providers of a layer. A provider with the same name replaces the whole entry, so that the key of one
-// entry is never sent to the address of another.
+// replace adds a layer's providers. A provider replaces the whole entry with the same name, so that one entry's key is
+// never sent to another entry's address.
 func (s *Settings) replace(l *layer) {
 	if s.Providers == nil {
 		s.Providers = map[string]Provider{}
@@ -261,8 +264,8 @@ func (s *Settings) replace(l *layer) {
 	}
 }
 
-// forget drops values of lower layers that were set for a different provider than l's, so that the key of one provider
-// is never sent to the address of another.
+// forget drops values from lower layers that were set for a different provider, so that one provider's key is never
+// sent to another provider's address.
 func (s *Settings) forget(l *layer, keys ...string) {
 	for _, f := range fields {
 		if o := s.origins[f.key]; slices.Contains(keys, f.key) && len(o) > 0 && o[0].Layer != l.source.Layer {
@@ -272,7 +275,7 @@ func (s *Settings) forget(l *layer, keys ...string) {
 	}
 }
 
-// unite adds the new elements of a list, or replaces the list.
+// unite adds a list's new elements, or replaces the list.
 func (s *Settings) unite(f field, l *layer) {
 	to, from := f.in(&s.Config), f.in(&l.config)
 	whole := f.tag.Get("merge") == "replace"

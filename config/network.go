@@ -15,14 +15,14 @@ import (
 	"github.com/reins-agent/reins/internal/hostproxy"
 )
 
-// Network is what commands can reach over the network: nothing (""), everything ("true"), or a list of hosts, separated
-// by commas. In a file it is true, false or a list of strings.
+// Network is the set of hosts that commands can reach: none (""), all ("true"), or a comma-separated list. In a file it
+// is true, false or a list of strings.
 type Network string
 
 // everywhere is the Network that permits everything.
 const everywhere Network = "true"
 
-// All reports whether everything can be reached.
+// All reports whether all hosts can be reached.
 func (n Network) All() bool { return n == everywhere }
 
 // Hosts returns the list of hosts, or nil.
@@ -49,7 +49,7 @@ func (n Network) String() string {
 	return string(n)
 }
 
-// MarshalJSON encodes the network as it is written in a file.
+// MarshalJSON encodes the network as in a file.
 func (n Network) MarshalJSON() ([]byte, error) { return json.Marshal(n.value()) }
 
 // UnmarshalTOML decodes true, false or a list of hosts.
@@ -73,8 +73,8 @@ func (n *Network) set(v any) error {
 		hosts := make([]string, len(v))
 		for i, e := range v {
 			switch hosts[i] = fmt.Sprint(e); hosts[i] {
-			case "", string(everywhere): // which must not become a Network that is more than a list
-				hosts[i] = strconv.Quote(hosts[i]) // which is not a host
+			case "", string(everywhere): // must not become a Network that permits more than a list
+				hosts[i] = strconv.Quote(hosts[i]) // quoted, it is not a valid host
 			}
 		}
 		*n = Network(strings.Join(hosts, ","))
@@ -85,7 +85,7 @@ func (n *Network) set(v any) error {
 
 const networkForm = "true, false or a list of hosts such as [\"github.com\", \"*.npmjs.org\"]"
 
-// check returns an error for what is not a list of hosts.
+// check returns an error for an invalid host list.
 func (n Network) check() error {
 	for _, host := range n.Hosts() {
 		if err := hostproxy.Check(host); err != nil {

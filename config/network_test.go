@@ -65,7 +65,7 @@ func TestNetwork_CanBeSetInAFile(t *testing.T) {
 	}
 }
 
-// A list permits only what it names, even if the only name looks like a switch.
+// A list permits only the hosts that it names, even if the only name looks like a switch.
 func TestNetwork_ListIsNeverEverything(t *testing.T) {
 	for _, text := range []string{`["true"]`, `[true]`, `[""]`} {
 		w := newWorld(t)

@@ -26,7 +26,7 @@ var layerOrder = []Layer{
 	LayerDefault, LayerSystem, LayerUser, LayerProject, LayerLocal, LayerPersonal, LayerEnvironment, LayerFlag, LayerManaged,
 }
 
-// Above reports whether settings of l override those of another layer.
+// Above reports whether settings in l override settings in another layer.
 func (l Layer) Above(other Layer) bool {
 	return slices.Index(layerOrder, l) > slices.Index(layerOrder, other)
 }
@@ -38,7 +38,7 @@ type Origin struct {
 	Line  int    `json:"line,omitempty"` // in a file
 }
 
-// ofProject reports whether the source is a file of the project.
+// ofProject reports whether the source is a project file.
 func (o Origin) ofProject() bool { return o.Layer == LayerProject || o.Layer == LayerLocal }
 
 func (o Origin) String() string {
@@ -51,7 +51,7 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.Name, o.Line)
 }
 
-// Note reports a setting that has no effect, or a whole file if Key is "".
+// Note reports a setting without effect, or a whole file if Key is "".
 type Note struct {
 	Key    string `json:"key"`
 	Origin Origin `json:"origin"`
@@ -67,8 +67,8 @@ func (n Note) String() string {
 
 // Error is a mistake in a configuration.
 type Error struct {
-	Name         string // the file, variable or flag
-	Line, Column int    // in a file, from 1
+	Name         string // file, variable or flag
+	Line, Column int    // in a file, counted from 1
 	Message      string
 }
 

@@ -17,8 +17,8 @@ import (
 type layer struct {
 	source Origin // without a line
 	config Config
-	keys   map[string]place   // the keys that are set
-	items  map[string][]place // the elements of lists
+	keys   map[string]place   // keys that are set
+	items  map[string][]place // list elements
 }
 
 // place is a position in a file, from 1.
@@ -108,7 +108,7 @@ func (l *layer) check() error {
 	return nil
 }
 
-// checkProviders checks the entries of providers.
+// checkProviders checks the provider entries.
 func (l *layer) checkProviders() error {
 	for _, name := range slices.Sorted(maps.Keys(l.config.Providers)) {
 		key := "providers." + name
@@ -131,7 +131,7 @@ func (l *layer) checkProviders() error {
 type walker struct {
 	layer  *layer
 	parser unstable.Parser
-	lines  []int // where lines begin
+	lines  []int // line starts
 }
 
 func lineStarts(data []byte) []int {
@@ -171,7 +171,7 @@ func (w *walker) document() error {
 	return w.parser.Error()
 }
 
-// path returns the parts of a key and where it begins.
+// path returns a key's parts and start.
 func path(n *unstable.Node) (parts []string, at unstable.Range) {
 	for it := n.Key(); it.Next(); {
 		if len(parts) == 0 {
@@ -202,7 +202,7 @@ func (w *walker) header(n *unstable.Node, table []string) error {
 	return w.layer.errorAt(at, "%s must be %s, not a table", key, typeName(t))
 }
 
-// mark records the place of an entry of a map, and that the map is set.
+// mark records a map entry's place, and that the map is set.
 func (w *walker) mark(full []string, at place) {
 	if t, _ := resolve(full[:1]); t.Kind() != reflect.Map {
 		return
@@ -215,7 +215,7 @@ func (w *walker) mark(full []string, at place) {
 	}
 }
 
-// element records an element of a list.
+// element records a list element.
 func (w *walker) element(key string, at place) {
 	if _, set := w.layer.keys[key]; !set {
 		w.layer.keys[key] = at

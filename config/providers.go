@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/llm/connect"
 )
 
-// Provider is a service that uses the protocol of a vendor. Its key is never stored in a file.
+// Provider is a service that uses a known vendor's protocol. Its key is never stored in a file.
 type Provider struct {
 	BaseURL    string            `toml:"base_url" json:"base_url" jsonschema:"URL of the API, with the version for chat and responses, such as https://example.com/v1"`
 	Protocol   string            `toml:"protocol" json:"protocol,omitempty" enum:"chat responses messages gemini" jsonschema:"chat (OpenAI Chat Completions), responses (OpenAI Responses), messages (Anthropic) or gemini (default: chat)"`
@@ -25,8 +25,8 @@ type Provider struct {
 	Models     []Model           `toml:"models" json:"models,omitempty" jsonschema:"models of the provider; the first one is the default"`
 }
 
-// Model describes a model of a Provider. Unset fields, except prices, are taken from a known model with the same
-// name. Prices are in US dollars per million tokens.
+// Model describes a Provider's model. Unset fields, except prices, are taken from a known model with the same name.
+// Prices are in US dollars per million tokens.
 type Model struct {
 	ID              string   `toml:"id" json:"id" jsonschema:"model ID to send in requests"`
 	Name            string   `toml:"name" json:"name,omitempty" jsonschema:"display name (default: the id)"`
@@ -43,7 +43,7 @@ type Model struct {
 
 var providerName = lazy.Regexp(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// check returns what is wrong with an entry.
+// check returns an error for an invalid entry.
 func (p Provider) check(name string) error {
 	u, err := url.Parse(p.BaseURL)
 	switch {

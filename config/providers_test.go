@@ -56,7 +56,7 @@ func TestProviders_AreReadFromTheUsersFile(t *testing.T) {
 	}
 }
 
-// An address must not get the key of another.
+// A provider's key must not be sent to another address.
 func TestProviders_AHigherLayerReplacesTheWholeEntry(t *testing.T) {
 	w := newWorld(t)
 	w.write(config.LayerSystem, "[providers.a]\nbase_url = \"https://a.example\"\n[providers.b]\nbase_url = \"https://b.example\"\nkey_env = \"B_KEY\"\nheaders = {X = \"1\"}\n")

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// text returns a rule in the syntax of Allow, Ask and Deny.
+// text returns a rule in the syntax for Allow, Ask and Deny.
 func (r Rule) text() (string, error) {
 	inside, given := "", 0
 	for _, s := range []struct{ prefix, text string }{{"", r.Command}, {"", r.Path}, {"domain:", r.Domain}} {
@@ -27,7 +27,7 @@ func (r Rule) text() (string, error) {
 	return "", errors.New("set only one of command, path and domain")
 }
 
-// moveRules moves rules that are tables to the lists of their decisions, and checks all rules.
+// moveRules moves rules that are tables to the list for their decision, and checks all rules.
 func (l *layer) moveRules() error {
 	p := &l.config.Permissions
 	lists := map[string]*[]string{"allow": &p.Allow, "ask": &p.Ask, "deny": &p.Deny}
@@ -56,7 +56,7 @@ func (l *layer) moveRules() error {
 	return nil
 }
 
-// CheckRule returns why a rule cannot be in a list: allow, ask or deny.
+// CheckRule returns an error if a rule is not valid in a list: allow, ask or deny.
 func CheckRule(list, text string) error {
 	var v policy.Verdict
 	if err := v.UnmarshalText([]byte(list)); err != nil {
@@ -95,8 +95,8 @@ func (s *Settings) Policy() (policy.Mode, policy.Rules, error) {
 	return mode, rules, nil
 }
 
-// Paths returns the additional directories and the protected paths as absolute, real paths. Relative paths
-// are relative to the root of the project, and ~ is the home directory.
+// Paths returns the additional directories and the protected paths as absolute, real paths. Relative paths are relative
+// to the project root, and ~ is the home directory.
 func (s *Settings) Paths() (additional, protected []string) {
 	for _, path := range s.Permissions.AdditionalDirectories {
 		additional = append(additional, s.realPath(path))
@@ -107,7 +107,7 @@ func (s *Settings) Paths() (additional, protected []string) {
 	return additional, protected
 }
 
-// SandboxPaths returns what commands can read in addition and what is denied, resolved as in Paths.
+// SandboxPaths returns the paths that commands can additionally read, and the denied paths, resolved as in Paths.
 func (s *Settings) SandboxPaths() (readable, denied []string) {
 	for _, path := range s.Sandbox.Readable {
 		readable = append(readable, s.realPath(path))
@@ -118,7 +118,7 @@ func (s *Settings) SandboxPaths() (readable, denied []string) {
 	return readable, denied
 }
 
-// SkillPaths returns the directories of skills, resolved as in Paths.
+// SkillPaths returns the skill directories, resolved as in Paths.
 func (s *Settings) SkillPaths() (dirs []string) {
 	for _, path := range s.Skills.Paths {
 		dirs = append(dirs, s.realPath(path))
@@ -126,7 +126,7 @@ func (s *Settings) SkillPaths() (dirs []string) {
 	return dirs
 }
 
-// CoderWritable returns the directories of coder.writable, resolved as in Paths.
+// CoderWritable returns the directories in coder.writable, resolved as in Paths.
 func (s *Settings) CoderWritable() (dirs []string) {
 	for _, path := range s.Coder.Writable {
 		dirs = append(dirs, s.realPath(path))

@@ -106,7 +106,7 @@ func TestPaths_AreAbsoluteAndReal(t *testing.T) {
 	}
 }
 
-// TestRules_OnlyThoseOfTheUserLiftWhatIsNeverRight covers allow rules in the settings of Claude Code of a trusted project.
+// TestRules_OnlyThoseOfTheUserLiftWhatIsNeverRight covers allow rules in a trusted project's Claude Code settings.
 func TestRules_OnlyThoseOfTheUserLiftWhatIsNeverRight(t *testing.T) {
 	const text = `{"permissions": {"allow": ["Bash(ls)", "Read(~/.ssh/id_rsa)"]}}`
 	for layer, lifts := range map[config.Layer]bool{config.LayerUser: true, config.LayerProject: false, config.LayerLocal: false} {

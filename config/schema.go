@@ -10,7 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema returns the JSON Schema of a configuration file, indented.
+// Schema returns the JSON Schema for a configuration file, indented.
 func Schema() ([]byte, error) {
 	s, err := jsonschema.For[Config](nil)
 	if err != nil {
@@ -23,7 +23,7 @@ func Schema() ([]byte, error) {
 	return json.MarshalIndent(s, "", "  ")
 }
 
-// complete applies the tags of a struct, and removes null, which TOML does not have.
+// complete applies the struct tags, and removes null, which TOML does not have.
 func complete(s *jsonschema.Schema, t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -51,7 +51,7 @@ func complete(s *jsonschema.Schema, t reflect.Type) {
 		case f.Type == networkType:
 			s.Properties[f.Tag.Get("toml")] = networkSchema(p.Description)
 		case f.Tag.Get("toml") == "provider" && t == reflect.TypeFor[Config]():
-			p.Enum = nil // other names may be defined in another file
+			p.Enum = nil // another file may define more providers
 		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct:
 			complete(p.AdditionalProperties, f.Type.Elem())
 		case f.Type.Kind() == reflect.Struct:

@@ -96,7 +96,7 @@ func page(t *testing.T) string {
 	return string(b)
 }
 
-// TestDocs_TableOfKeysIsComplete compares the table of docs/configuration.md with the keys.
+// TestDocs_TableOfKeysIsComplete compares the table in docs/configuration.md with the keys.
 func TestDocs_TableOfKeysIsComplete(t *testing.T) {
 	var want strings.Builder
 	for _, k := range config.KeyTags() {

@@ -17,8 +17,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Set sets a key in the file and keeps everything else, including comments. The value is the text of a string,
-// number or bool, or a TOML array. It creates the file if necessary.
+// Set sets a key in the file and keeps everything else, including comments. The value is a string, number or bool as
+// text, or a TOML array. Set creates the file if necessary. An invalid key or value is an error and leaves the file
+// unchanged.
 func (f File) Set(key, value string) error { return f.change(key, value, false) }
 
 // Add adds an element to a list in the file, as Set does. It does nothing if the list already has the element.
@@ -35,8 +36,8 @@ func (f File) change(key, value string, add bool) error {
 // Unset removes a key from the file, and keeps everything else.
 func (f File) Unset(key string) error { return f.remove(key, nil) }
 
-// Remove removes an element from a list in the file, and the list with its last element. It reports whether the list
-// had the element.
+// Remove removes an element from a list in the file, and the key with the last element. It reports whether the list had
+// the element.
 func (f File) Remove(key, value string) (bool, error) {
 	err := f.remove(key, &value)
 	if errors.Is(err, errNotSet) {
@@ -47,7 +48,7 @@ func (f File) Remove(key, value string) (bool, error) {
 
 var errNotSet = errors.New("not set")
 
-// remove removes a key, or one element of its list.
+// remove removes a key, or one element in its list.
 func (f File) remove(key string, element *string) error {
 	k, err := findField(key)
 	if err != nil {
@@ -86,7 +87,7 @@ func (f File) remove(key string, element *string) error {
 	return f.write(e.data)
 }
 
-// Preview returns the content of the file before and after Set.
+// Preview returns the file content before and after Set.
 func (f File) Preview(key, value string) (before, after []byte, err error) {
 	return f.changed(key, value, false)
 }
@@ -119,14 +120,14 @@ func (f File) changed(key, value string, add bool) (before, after []byte, err er
 	return before, after, err
 }
 
-// AgentCanSet reports whether an agent can ask to change a key in the user's file. No agent can change what it may do,
-// what commands and servers run, where data and keys go, what is spent, or what is recorded.
+// AgentCanSet reports whether an agent can ask to change a key in the user's file. Agents cannot change their
+// permissions, nor settings that choose programs, endpoints, spending or logging.
 func AgentCanSet(key string) bool {
 	f, err := findField(key)
 	return err == nil && f.tag.Get("agent") == "ask"
 }
 
-// edited returns the new content of the file. It checks that only this key changes.
+// edited returns the new file content. It checks that only this key changes.
 func (f File) edited(k field, before []byte, text string, add bool) ([]byte, error) {
 	var old, want, got Config
 	if err := decode(before, &old); err != nil {
@@ -220,8 +221,8 @@ func quote(text string) string {
 	return string(bytes.TrimSpace(bytes.TrimPrefix(b, []byte("k = "))))
 }
 
-// write replaces the file atomically. It follows a symbolic link of a user's file, but not one that leads out of a
-// project.
+// write replaces the file atomically. It follows a symbolic link in the user's directories, but not a link that leads
+// out of a project.
 func (f File) write(data []byte) error {
 	dir, name, mode := "", "", os.FileMode(0o600)
 	if f.inProject() {

@@ -60,7 +60,7 @@ budget = 1
 	}
 }
 
-// content returns the file of a layer.
+// content returns a layer's file content.
 func (w *world) content(layer config.Layer) string {
 	w.t.Helper()
 	b, err := os.ReadFile(w.files[layer])
@@ -262,7 +262,7 @@ func TestAdd_ThePersonalFileOfAProjectIsOutsideIt(t *testing.T) {
 	if s := w.load(); !slices.Equal(s.Permissions.Allow, []string{"Edit(/**)"}) || len(s.Notes) > 0 {
 		t.Errorf("in an untrusted project: %q, %v", s.Permissions.Allow, s.Notes)
 	}
-	w.sources.Dir = filepath.Join(t.TempDir(), filepath.Base(w.sources.Dir)) // another one with the same name
+	w.sources.Dir = filepath.Join(t.TempDir(), filepath.Base(w.sources.Dir)) // another project with the same name
 	if err := os.Mkdir(w.sources.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

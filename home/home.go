@@ -1,4 +1,4 @@
-// Package home defines the layout of the state directory, in which Reins keeps sessions, checkpoints, the audit log and
+// Package home defines the layout of the state directory, where Reins keeps sessions, checkpoints, the audit log and
 // everything else that outlives a process.
 package home
 
@@ -21,11 +21,12 @@ import (
 // ErrNone is returned if the environment does not define a state directory.
 var ErrNone = errors.New("no directory for sessions: REINS_HOME and the home directory are not set; set REINS_HOME to a directory")
 
-// Dir is the path of a state directory, which may not exist yet. The methods return paths in it.
+// Dir is the path of a state directory, which may not exist yet. Its methods return paths below it and create nothing
+// unless they say so.
 type Dir string
 
-// Find returns the state directory: $REINS_HOME, or reins in the system's directory for program state. getenv defaults
-// to os.Getenv.
+// Find returns the state directory: $REINS_HOME, or reins in the system directory for program state. getenv defaults to
+// os.Getenv.
 func Find(getenv func(string) string) (Dir, error) {
 	if getenv == nil {
 		getenv = os.Getenv
@@ -38,7 +39,7 @@ func Find(getenv func(string) string) (Dir, error) {
 	return Dir(dir), err
 }
 
-// statePath returns the state directory on a system, or "" if the environment does not define it.
+// statePath returns the state directory for an operating system, or "" if the environment does not define it.
 func statePath(goos string, getenv func(string) string) string {
 	if dir := getenv("REINS_HOME"); dir != "" {
 		return dir
@@ -68,41 +69,41 @@ func (d Dir) join(elem ...string) string {
 	return filepath.Join(append([]string{string(d)}, elem...)...)
 }
 
-// Sessions returns the directory of all sessions.
+// Sessions returns the directory for all sessions.
 func (d Dir) Sessions() string { return d.join("sessions") }
 
-// Checkpoints returns the directory of all checkpoints. It has a subdirectory for each workspace.
+// Checkpoints returns the directory for all checkpoints. It has a subdirectory for each workspace.
 func (d Dir) Checkpoints() string { return d.join("checkpoints") }
 
-// Worktrees returns the directory of all worktrees.
+// Worktrees returns the directory for all worktrees.
 func (d Dir) Worktrees() string { return d.join("worktrees") }
 
-// Audit returns the audit log.
+// Audit returns the path of the audit log.
 func (d Dir) Audit() string { return d.join("audit", "audit.jsonl") }
 
-// Trust returns the directory of the decisions which projects the user trusts.
+// Trust returns the directory that records which projects the user trusts.
 func (d Dir) Trust() string { return d.join("trust") }
 
-// Memory returns the directory of the notes of all projects.
+// Memory returns the directory for project notes.
 func (d Dir) Memory() string { return d.join("memory") }
 
-// MCPLogs returns the directory for the logs of MCP servers.
+// MCPLogs returns the directory for MCP server logs.
 func (d Dir) MCPLogs() string { return d.join("mcp") }
 
-// MCPGrants returns the directory for what sign-ins to MCP servers have granted.
+// MCPGrants returns the directory for tokens from MCP server sign-ins.
 func (d Dir) MCPGrants() string { return d.join("mcp", "grants") }
 
-// MCPServers returns the directory for what is remembered about the MCP servers of each project.
+// MCPServers returns the directory for data that is remembered about each project's MCP servers.
 func (d Dir) MCPServers() string { return d.join("mcp", "servers") }
 
-// Plans returns the directory for sign-ins with a plan.
+// Plans returns the directory for subscription sign-ins.
 func (d Dir) Plans() string { return d.join("chatgpt") }
 
-// Models returns the file with imported models.
+// Models returns the path of the imported model list.
 func (d Dir) Models() string { return d.join("models.json") }
 
-// Cache returns the directory for the caches of sandboxed commands in a workspace. Each workspace has its own, so that
-// a project cannot use what another one put into a cache.
+// Cache returns the directory for sandbox caches in a workspace. Each workspace has its own, so that a project cannot
+// use files that another project put into a cache.
 func (d Dir) Cache(workspace string) string {
 	abs, err := filepath.Abs(workspace)
 	if err != nil {
@@ -112,7 +113,7 @@ func (d Dir) Cache(workspace string) string {
 	return d.join("sandbox", hex.EncodeToString(sum[:8]))
 }
 
-// Protected returns what neither commands nor file tools may change.
+// Protected returns the paths that neither commands nor file tools may change.
 func (d Dir) Protected() []string {
 	return []string{
 		d.Sessions(),
@@ -125,8 +126,8 @@ func (d Dir) Protected() []string {
 	}
 }
 
-// Reserve creates the protected directories if the state directory is in a workspace: commands there must not create
-// them first.
+// Reserve creates the protected directories if the state directory is inside a workspace, where commands could
+// otherwise create them first.
 func (d Dir) Reserve(workspace string) error {
 	workspace, err := filepath.Abs(workspace)
 	if err != nil {
@@ -146,17 +147,17 @@ func (d Dir) Reserve(workspace string) error {
 	return nil
 }
 
-// OpenSessions returns the store of the sessions. It does not create the directory. waiting, if not nil, is called with
-// the ID of a session that cannot be opened until commands of a killed process have stopped.
+// OpenSessions returns the session store. It does not create the directory. waiting, if not nil, is called with a
+// session ID when opening that session has to wait for commands of a killed process to stop.
 func (d Dir) OpenSessions(waiting func(id string)) (*filestore.Store, error) {
 	return filestore.New(filestore.Config{Dir: d.Sessions(), Waiting: waiting})
 }
 
-// keptCheckpoints is the maximum number of checkpoints of a workspace, for all its sessions.
+// keptCheckpoints limits the checkpoints per workspace, over all its sessions.
 const keptCheckpoints = 200
 
-// OpenCheckpoints opens the checkpoints of a workspace. They never include sessions, checkpoints or the audit log, even
-// if the state directory is inside the workspace: restoring them would destroy newer data.
+// OpenCheckpoints opens a workspace's checkpoint store. Checkpoints never include sessions, checkpoints or the audit
+// log, even if the state directory is inside the workspace: restoring them would destroy newer data.
 func (d Dir) OpenCheckpoints(workspace string) (*checkpoint.Store, error) {
 	place, err := d.checkpointsOf(workspace)
 	if err != nil {
@@ -170,7 +171,7 @@ func (d Dir) OpenCheckpoints(workspace string) (*checkpoint.Store, error) {
 	})
 }
 
-// checkpointsOf returns the directory for the checkpoints of a workspace, which is identified by its real path.
+// checkpointsOf returns the checkpoint directory for a workspace, which is identified by its real path.
 func (d Dir) checkpointsOf(workspace string) (string, error) {
 	real, err := realpath.Dir(workspace)
 	if err != nil {

@@ -17,7 +17,7 @@ func TestOpenCheckpoints_Keeps200(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Empty records count like those of real checkpoints.
+	// Empty records count like real checkpoints.
 	records := filepath.Join(place, "checkpoints")
 	for i := range 199 {
 		if err := os.WriteFile(filepath.Join(records, fmt.Sprintf("%010d-00000000", i+1)), nil, 0o600); err != nil {

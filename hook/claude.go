@@ -14,7 +14,8 @@ type Found struct {
 	Inactive string // why it cannot run; "" if it can
 }
 
-// ReadClaude returns the hooks in a settings file of Claude Code, grouped by event. Only command hooks can run.
+// ReadClaude returns the hooks in a Claude Code settings file, grouped by event. Only command hooks can run; other
+// hooks are returned with the reason in Inactive.
 func ReadClaude(data []byte) (list []Found, err error) {
 	var file struct {
 		Disabled bool                     `json:"disableAllHooks"`

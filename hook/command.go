@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	maxOutput  = 256 << 10 // bytes of a command
+	maxOutput  = 256 << 10 // bytes that a command may print
 	maxContext = 10_000    // bytes for the model
 )
 
-// command runs a command and reads its answer. A command that exceeds its timeout is killed with all its children.
+// command runs a command hook and reads its answer. At the timeout, the command and all its children are killed.
 func (s *Set) command(ctx context.Context, e env.Environment, h Hook, in Input) (Output, error) {
 	stdin, err := json.Marshal(in)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Set) command(ctx context.Context, e env.Environment, h Hook, in Input) 
 	return parse(in.Event, res.Stdout)
 }
 
-// vars returns the environment variables of a command.
+// vars returns the environment variables for a command.
 func (s *Set) vars(in Input) map[string]string {
 	dir := cmp.Or(s.dir, in.Dir)
 	return map[string]string{
@@ -94,7 +94,7 @@ type specific struct {
 	} `json:"decision"`
 }
 
-// parse reads what a command printed: an object, or plain text. A decision counts even if text precedes the object.
+// parse reads command output: a JSON object, or plain text. A decision counts even if text precedes the object.
 func parse(e Event, stdout string) (Output, error) {
 	text := strings.TrimSpace(stdout)
 	if _, object, found := strings.Cut("\n"+text, "\n{"); found && e.Blocks() && !e.textIsContext() {
@@ -156,7 +156,7 @@ func (sp *specific) add(e Event, out *Output) error {
 	return nil
 }
 
-// decision reads a decision under any of its names.
+// decision accepts every spelling that Claude Code and codex use for a decision.
 func decision(name string) (Decision, error) {
 	switch name {
 	case "":

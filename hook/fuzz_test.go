@@ -2,7 +2,7 @@ package hook
 
 import "testing"
 
-// Whatever a command prints, its answer is valid or an error.
+// FuzzParse checks that any output is a valid answer or an error.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "text", "{}", `{"decision":"block","reason":"x"}`, `{"continue":false}`, `{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{}}}`} {
 		f.Add(s)

@@ -1,11 +1,11 @@
-// Package hook runs functions and commands at events of a session: before and after tool calls, when input arrives, when
-// work starts and ends. A hook can block, rewrite the input of a tool, add context for the model, require approval, stop
-// the work and notify the user. It can never permit what the policy does not.
+// Package hook runs functions and commands at session events: before and after tool calls, when input arrives, when
+// work starts and ends. A hook can block, rewrite tool input, add context for the model, require approval, stop the
+// work and notify the user. It can never permit a call that the policy refuses.
 //
-// Commands speak the protocol of Claude Code and codex: JSON on standard input, exit code 2 or JSON on standard output to
-// answer. Functions get the same [Input] and return the same [Output].
+// Commands speak the protocol of Claude Code and codex: JSON on standard input; exit code 2 or JSON on standard output
+// to answer. Functions get the same [Input] and return the same [Output].
 //
-// A hook of PreToolUse or PermissionRequest that fails in any way denies the call, unless its OnError says otherwise.
+// A PreToolUse or PermissionRequest hook that fails in any way denies the call, unless its OnError is AllowOnError.
 package hook
 
 import (
@@ -22,17 +22,17 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// OnError is the effect of a hook that fails.
+// OnError decides what happens if a hook fails.
 type OnError string
 
-// The effects of a failure. By default it denies calls for PreToolUse and PermissionRequest and is ignored for other
-// events.
+// The values of OnError. By default a failed PreToolUse or PermissionRequest hook denies the call; failures at other
+// events have no effect.
 const (
 	AllowOnError OnError = "allow"
-	BlockOnError OnError = "block" // where the event can be blocked
+	BlockOnError OnError = "block" // if the event can be blocked
 )
 
-// Timeouts of hooks that have none. SessionEnd delays the end of the program.
+// Timeouts of hooks without one. The SessionEnd timeout is short because it delays the end of the program.
 const (
 	DefaultTimeout    = 60 * time.Second
 	SessionEndTimeout = 10 * time.Second
@@ -41,20 +41,26 @@ const (
 // Hook is a function or a command that runs at an event.
 type Hook struct {
 	Event Event
-	// Matcher selects tools by name, or what else the event is about: how a session starts or ends, the type of a
-	// subagent, what triggers a compaction. Names separated by | match exactly; with other characters it is a regular
-	// expression that matches anywhere. "" and "*" match everything.
+	// Matcher selects the subjects for which the hook runs. The subject is the tool name for tool events, and for other
+	// events how the session started or ended, the subagent type, the compaction trigger and so on. Names separated by
+	// | match exactly; any other pattern is a regular expression that matches anywhere. "" and "*" match everything.
 	Matcher string
-	Name    string        // for people; default: the command
-	Timeout time.Duration // 0 is the default
+	Name    string        // shown to the user; default: the command
+	Timeout time.Duration // 0 is DefaultTimeout, or SessionEndTimeout for SessionEnd
 	OnError OnError
 
-	// Exactly one of these is set. Command is a command line for the shell of the environment.
+	// Func or Command must be set, but not both. Func may be called concurrently; if it has not returned when the
+	// timeout ends, its result is ignored. Command is a line for the environment's shell.
 	Func    func(ctx context.Context, in Input) (Output, error)
 	Command string
 }
 
-// Set is a list of hooks in the order in which they run. It is immutable; a nil Set is empty.
+// Set is an immutable list of hooks, which run in this order. Its methods may be called concurrently. A nil *Set has no
+// hooks.
+//
+// All agents of a session share one Set. Hooks can only restrict: the strictest [Decision] of all matching hooks
+// counts, and Allow never overrides the policy. Neither a failing nor a slow hook can stop Run from returning: failures
+// are reported in Result.Runs, and each hook has a timeout.
 type Set struct {
 	hooks     []compiled
 	dir       string
@@ -67,7 +73,8 @@ type compiled struct {
 	pattern *regexp.Regexp
 }
 
-// New returns a set. An unknown event, an invalid matcher, and a hook without exactly one of Func and Command are errors.
+// New returns a set of hooks. It fails if an event is unknown, a matcher is invalid, a timeout is negative, or a hook
+// does not have exactly one of Func and Command.
 func New(hooks ...Hook) (*Set, error) {
 	s := &Set{}
 	for _, h := range hooks {
@@ -108,7 +115,7 @@ func compile(h Hook) (c compiled, err error) {
 	return c, nil
 }
 
-// InProject returns a copy of the set that tells commands the root directory of the project.
+// InProject returns a copy of the set that reports dir to commands as the project root.
 func (s *Set) InProject(dir string) *Set {
 	t := *s
 	t.dir = dir
@@ -120,19 +127,21 @@ type Call struct {
 	Name  string   // reported as tool_name
 	Names []string // other names that matchers may use
 	Input json.RawMessage
-	// Back returns the arguments for a changed input; nil means that the input cannot be changed.
+	// Back translates input that a hook has changed to the tool's arguments; nil means that hooks cannot change the
+	// input.
 	Back func(input json.RawMessage) (json.RawMessage, error)
 }
 
-// Translating returns a copy of the set whose hooks see the tool calls of an agent in dir as f returns them. A call for
-// several files may be several calls for hooks.
+// Translating returns a copy of the set whose hooks see f(dir, tool, args) instead of an agent's tool call. f may
+// return several calls, for instance one per changed file; hooks then run for each. If it returns none, hooks see the
+// original call.
 func (s *Set) Translating(f func(dir, tool string, args json.RawMessage) []Call) *Set {
 	t := *s
 	t.translate = f
 	return &t
 }
 
-// calls returns a tool call as hooks see it. Other events are one call without a name.
+// calls returns a tool call as hooks see it. For other events it returns one call without a name.
 func (s *Set) calls(in Input) (calls []Call) {
 	if in.Tool != "" && s.translate != nil {
 		calls = s.translate(in.Dir, in.Tool, in.ToolInput)
@@ -143,7 +152,7 @@ func (s *Set) calls(in Input) (calls []Call) {
 	return []Call{{Name: in.Tool, Input: in.ToolInput, Back: func(input json.RawMessage) (json.RawMessage, error) { return input, nil }}}
 }
 
-// Restriction returns the strictest of the restrictions that name a tool call.
+// Restriction returns the strictest restriction in list that names the tool call, or the zero Restriction.
 func (s *Set) Restriction(list []Restriction, in Input) (strictest Restriction) {
 	if s == nil {
 		s = &Set{}
@@ -159,12 +168,12 @@ func (s *Set) Restriction(list []Restriction, in Input) (strictest Restriction) 
 	return strictest
 }
 
-// Has reports whether there are hooks for an event.
+// Has reports whether the set has hooks for an event.
 func (s *Set) Has(e Event) bool {
 	return s != nil && slices.ContainsFunc(s.hooks, func(h compiled) bool { return h.Event == e })
 }
 
-// Match returns the hooks that would run. A command runs once for an event, even if it is listed several times.
+// Match returns the hooks that would run. A command that is listed several times for an event runs once.
 func (s *Set) Match(in Input) (list []Hook) {
 	if s == nil {
 		return nil
@@ -192,7 +201,7 @@ func (h *compiled) matches(subject []string) bool {
 	})
 }
 
-// Result is what hooks decided together.
+// Result combines the outputs of all hooks that ran.
 type Result struct {
 	Output
 	Runs []Run
@@ -201,15 +210,17 @@ type Result struct {
 // Run is a run of one hook.
 type Run struct {
 	Hook     Hook
-	Output   Output // with the consequence of a failure
+	Output   Output // after a failure, its effect
 	Err      error  // why it failed
 	Duration time.Duration
 }
 
-// Run runs the matching hooks one after the other. Each sees the tool input with the changes of those before it. All of
-// them run, even after one has denied. Commands run in e.
+// Run runs the matching hooks one after the other, and returns when all have finished. Each hook sees the input as
+// changed by the hooks before it. All matching hooks run, even after one has denied. Commands run in e; functions get
+// ctx with the hook's timeout.
 //
-// Tool and ToolInput are those of the session. Hooks get the call translated, and Output.Input is translated back.
+// in.Tool and in.ToolInput name the session's tool and arguments. Hooks get the translated call, and Output.Input in
+// the result is translated back.
 func (s *Set) Run(ctx context.Context, e env.Environment, in Input) (r Result) {
 	if !s.Has(in.Event) {
 		return r
@@ -231,7 +242,7 @@ func (s *Set) Run(ctx context.Context, e env.Environment, in Input) (r Result) {
 	return r
 }
 
-// run runs a hook on a call. It returns the arguments if the hook changed the input.
+// run runs one hook on a call. If the hook changed the input, run also returns the new arguments.
 func (s *Set) run(ctx context.Context, e env.Environment, h Hook, in Input, c Call) (r Run, args json.RawMessage) {
 	start := time.Now()
 	out, err := s.call(ctx, e, h, in)
@@ -251,7 +262,7 @@ func (s *Set) run(ctx context.Context, e env.Environment, h Hook, in Input, c Ca
 	return Run{h, out, err, time.Since(start)}, args
 }
 
-// failed returns the effect of the failure of a hook.
+// failed returns the output that stands for a failed hook.
 func (h Hook) failed(err error) Output {
 	if h.OnError == AllowOnError || !h.Event.guards() && !(h.OnError == BlockOnError && h.Event.Blocks()) {
 		return Output{}
@@ -276,7 +287,7 @@ func (s *Set) call(ctx context.Context, e env.Environment, h Hook, in Input) (Ou
 	return h.function(ctx, in)
 }
 
-// function calls a function, and stops waiting for it if it takes too long.
+// function calls Func, but does not wait longer than the timeout.
 func (h Hook) function(ctx context.Context, in Input) (Output, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout(), fmt.Errorf("it took longer than %v", h.timeout()))
 	defer cancel()

@@ -136,7 +136,7 @@ func TestRun_AnswersOfCommands(t *testing.T) {
 	}
 }
 
-// failing are commands that fail in every way.
+// failing lists commands that fail, in every way there is.
 var failing = map[string]string{
 	"exit code":       "exit 1",
 	"not found":       "no-such-program-anywhere",

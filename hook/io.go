@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Input describes an event to a hook. As JSON it is what Claude Code and codex write to a command's standard input.
-// Fields that do not belong to the event are empty.
+// Input describes an event to a hook. Its JSON form is what Claude Code and codex write to a command's standard input.
+// Fields that do not apply to the event are empty.
 type Input struct {
 	Event      Event  `json:"hook_event_name"`
 	Session    string `json:"session_id"`
 	Transcript string `json:"transcript_path"` // always ""; scripts expect the member
 	Dir        string `json:"cwd"`
 	Mode       string `json:"permission_mode,omitempty"`
-	Agent      string `json:"agent_id,omitempty"`   // path of a subagent
-	AgentType  string `json:"agent_type,omitempty"` // of a subagent
+	Agent      string `json:"agent_id,omitempty"`   // path of the subagent
+	AgentType  string `json:"agent_type,omitempty"` // type of the subagent
 
-	// Of tool calls.
+	// Tool calls.
 	Tool      string          `json:"tool_name,omitempty"`
 	ToolInput json.RawMessage `json:"tool_input,omitempty"`
 	Call      string          `json:"tool_use_id,omitempty"`
@@ -29,7 +29,8 @@ type Input struct {
 	Model  string `json:"model,omitempty"`  // SessionStart
 	Reason string `json:"reason,omitempty"` // SessionEnd, PermissionDenied
 
-	// StopActive is set for Stop and SubagentStop. It is true if the agent works because such a hook blocked.
+	// StopActive is set for Stop and SubagentStop. It is true if the agent only works because such a hook blocked
+	// before.
 	StopActive *bool  `json:"stop_hook_active,omitempty"`
 	Answer     string `json:"last_assistant_message,omitempty"` // Stop, SubagentStop
 
@@ -49,11 +50,11 @@ type Input struct {
 	WorktreeName string `json:"name,omitempty"`             // WorktreeCreate, WorktreeRemove
 	Worktree     string `json:"worktree_path,omitempty"`    // WorktreeCreate, WorktreeRemove
 
-	// Names are other names of the tool that matchers may use.
+	// Names are further tool names that matchers may use.
 	Names []string `json:"-"`
 }
 
-// subject returns what a matcher is compared with. An event without a subject matches every matcher.
+// subject returns the names to compare with a matcher. An event without a subject matches every matcher.
 func (in *Input) subject() []string {
 	switch in.Event {
 	case PreToolUse, PostToolUse, PostToolUseFailure, PermissionRequest, PermissionDenied:
@@ -76,11 +77,11 @@ func (in *Input) subject() []string {
 	return nil
 }
 
-// Decision is the decision of a hook on a call, input or the end of work.
+// Decision is a hook's decision on a call, on input or on the end of work.
 type Decision string
 
-// The decisions, from the mildest to the strictest. Allow never overrides the policy. Deny blocks: it
-// refuses a call or input, and makes an agent that is about to stop continue.
+// The decisions, from mildest to strictest. Allow never overrides the policy. Deny blocks: it refuses a call or input,
+// and makes an agent that is about to stop continue.
 const (
 	None  Decision = ""
 	Allow Decision = "allow"
@@ -100,24 +101,24 @@ func (d Decision) rank() int {
 	return 3
 }
 
-// Output is the answer of a hook. The zero value has no effect.
+// Output is a hook's answer. The zero value has no effect.
 type Output struct {
 	Decision   Decision
-	Reason     string          // of the decision, for the model
-	Input      json.RawMessage // PreToolUse: replaces the tool's input
-	Response   *string         // PostToolUse: replaces the tool's output
+	Reason     string          // explains the decision to the model
+	Input      json.RawMessage // PreToolUse: replaces the tool input
+	Response   *string         // PostToolUse: replaces the tool output
 	Context    string          // for the model
 	Message    string          // for the user
-	Title      string          // of the message
-	Level      string          // of the message: info, success, warning, error or progress
-	Restrict   []Restriction   // from now on, for all agents of the session
+	Title      string          // heads the message
+	Level      string          // info, success, warning, error or progress
+	Restrict   []Restriction   // from now on, for all agents in the session
 	Stop       bool            // the work stops
 	StopReason string          // for the user
 }
 
-// Restriction makes all later calls of a tool need an approval, or denies them. It lasts as long as the session.
+// Restriction makes all later calls to a tool need approval, or denies them, until the session is closed.
 type Restriction struct {
-	Tool     string   `json:"tool"`     // a name that matchers of tool calls may use
+	Tool     string   `json:"tool"`     // any name that a matcher may use
 	Behavior Decision `json:"behavior"` // Ask or Deny
 }
 

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// leave leaves the session of its parent, writes its process number to a pipe, and keeps the pipe open until it is killed.
+// leave leaves its parent's session, writes its process number to a pipe, and keeps the pipe open until it is killed.
 func leave(pipe string) int {
 	if _, err := syscall.Setsid(); err != nil {
 		return 1

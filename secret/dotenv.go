@@ -10,22 +10,22 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// The dotenv files of a project: at most maxDepth directories below the working directory, among the first maxDirs.
+// Limits for the dotenv search: at most maxDepth directories below the working directory, among the first maxDirs.
 const (
 	maxDepth = 2
 	maxDirs  = 100
 	maxFile  = 1 << 20
 )
 
-// dotenv follows the dotenv files of an environment.
+// dotenv follows an environment's dotenv files.
 type dotenv struct {
 	env    env.Environment
-	walked bool             // the directories below the working directory were searched
-	listed time.Time        // when the working directory had last changed
+	walked bool             // directories below the working directory were searched
+	listed time.Time        // last change to the working directory that was seen
 	files  map[string]stamp // by path
 }
 
-// stamp tells whether a file has changed.
+// stamp identifies a file version.
 type stamp struct {
 	time time.Time
 	size int64
@@ -33,10 +33,10 @@ type stamp struct {
 
 func newDotenv(e env.Environment) *dotenv { return &dotenv{env: e, files: make(map[string]stamp)} }
 
-// skipped are directories of dependencies and build results.
+// skipped are directories with dependencies and build results.
 var skipped = []string{"node_modules", "vendor", "target", "dist", "build", "venv", "__pycache__"}
 
-// isDotenv reports whether a file of this name holds variables, and not an example of them.
+// isDotenv reports whether a file name is a dotenv name, but not an example file such as .env.example.
 func isDotenv(name string) bool {
 	rest, ok := strings.CutPrefix(strings.ToLower(name), ".env")
 	if !ok || rest != "" && rest[0] != '.' && rest[0] != '-' && rest[0] != '_' && rest != "rc" {
@@ -45,7 +45,7 @@ func isDotenv(name string) bool {
 	return !slices.ContainsFunc([]string{"example", "sample", "template", "dist", "schema"}, func(s string) bool { return strings.Contains(rest, s) })
 }
 
-// update calls learn with the variables of files that are new or have changed, and reports whether there were any.
+// update calls learn with the variables in new and changed files, and reports whether there were any.
 func (d *dotenv) update(ctx context.Context, paths []string, learn func(name, value string)) (changed bool) {
 	d.find(ctx)
 	p := d.env.Info().Paths()
@@ -97,7 +97,7 @@ func (d *dotenv) find(ctx context.Context) {
 	d.list(ctx, dir, depth)
 }
 
-// list adds the files in a directory and in those below it.
+// list adds the files in a directory and its subdirectories.
 func (d *dotenv) list(ctx context.Context, dir string, depth int) {
 	p, left := d.env.Info().Paths(), maxDirs
 	for level := []string{dir}; len(level) > 0; depth-- {
@@ -123,7 +123,7 @@ func (d *dotenv) list(ctx context.Context, dir string, depth int) {
 	}
 }
 
-// parse yields the variables of a dotenv file.
+// parse yields the variables in a dotenv file.
 func parse(text string) func(yield func(name, value string) bool) {
 	return func(yield func(name, value string) bool) {
 		for text != "" {
@@ -146,7 +146,7 @@ func parse(text string) func(yield func(name, value string) bool) {
 	}
 }
 
-// unquote returns a quoted value, which may continue in the following lines of text, and the lines after it.
+// unquote returns a quoted value, which may continue on the following lines in text, and the lines after it.
 func unquote(value, text string) (body, rest string, ok bool) {
 	if value == "" || !strings.Contains("\"'`", value[:1]) {
 		return "", "", false

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 )
 
-// JSON redacts the strings in a JSON value, and the values of fields with secret names. Everything else, including the
-// order of fields, stays the same. Text that is not JSON is redacted as text.
+// JSON redacts strings in a JSON value, and the values of fields with secret names. Everything else, including field
+// order, stays the same. Text that is not JSON is redacted as text.
 func (r *Redactor) JSON(value []byte) []byte { return r.json(value, true) }
 
-// Strings redacts the strings in a JSON value as JSON does, whatever the names of fields are.
+// Strings redacts strings in a JSON value as JSON does, but ignores field names.
 func (r *Redactor) Strings(value []byte) []byte { return r.json(value, false) }
 
 func (r *Redactor) json(value []byte, names bool) []byte {
@@ -51,7 +51,7 @@ func (r *Redactor) json(value []byte, names bool) []byte {
 	return append(out, value[done:]...)
 }
 
-// field returns the redacted value of a field. Unless anyName is set, it depends on the name.
+// field returns a field value, redacted. Unless anyName is set, the result depends on the field name.
 func (r *Redactor) field(name, text string, anyName bool) string {
 	if anyName {
 		return r.Text(text)
@@ -66,6 +66,6 @@ func encode(text string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // strings can always be encoded
+	_ = enc.Encode(text) // encoding a string cannot fail
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

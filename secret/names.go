@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// secretName matches the names of variables and fields that hold secrets, in upper case with words separated by _.
+// secretName matches names of variables and fields that hold secrets, in upper case with words separated by _.
 var secretName = lazy.Regexp(`(^|_)(` +
 	`API_?KEYS?|APP_?KEY|ACCESS_?KEY(_ID)?|SECRET_?KEY|PRIVATE_?KEY|SIGNING_?KEY|ENCRYPTION_?KEY|MASTER_?KEY|SSH_?KEY|AUTH_?KEY|LICENSE_?KEY|ACCOUNT_?KEY|KEY|KEYS|` +
 	`[A-Z0-9]*SECRETS?|[A-Z0-9]*TOKENS?|[A-Z0-9]*PASSWORDS?|[A-Z0-9]*PASSWD|PASSPHRASE|[A-Z0-9]*PASS|PASSCODE|PWD|PW|PIN|` +
@@ -20,23 +20,23 @@ var camel = lazy.Regexp(`([a-z0-9])([A-Z])`)
 
 var separators = strings.NewReplacer("-", "_", ".", "_", " ", "_")
 
-// notSecret lists names that match secretName but are not secret.
+// notSecret lists names that match secretName but hold no secrets.
 var notSecret = []string{"PWD", "OLDPWD", "INIT_CWD", "SSH_AUTH_SOCK", "GPG_KEY"}
 
-// Name reports whether a variable or a field of this name holds a secret.
+// Name reports whether a variable or field name suggests a secret value.
 func Name(name string) bool {
 	upper := strings.ToUpper(camel().ReplaceAllString(name, "${1}_${2}"))
 	upper = separators.Replace(upper)
 	return secretName().MatchString(upper) && !slices.Contains(notSecret, upper)
 }
 
-// minValue is the length of the shortest value that is redacted.
+// minValue is the shortest value length that is redacted.
 const minValue = 8
 
-// maxValue is the maximum length of a value that is compared as a whole. Of longer ones only the beginning is compared.
+// maxValue is the longest value compared in full; longer values are compared by prefix.
 const maxValue = 4096
 
-// trust is how much the name of a variable says about its value.
+// trust tells how strongly a variable name suggests a secret value.
 type trust int
 
 const (
@@ -45,13 +45,13 @@ const (
 	strongName              // the value is secret unless it is common
 )
 
-// weak matches secret names that often have other values, such as SORT_KEY.
+// weak matches secret names that often have harmless values, such as SORT_KEY.
 var weak = lazy.Regexp(`(?i)(^|[_.-])(KEYS?|AUTH|PIN|PASS|CERT|SEED|SALT|PEPPER|SIGNATURE|COOKIE|ID|SAS|TEST|DEV)$`)
 
 var plainWord = lazy.Regexp(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)([_.:/ -]([a-z]+|[A-Z]+|[A-Z][a-z]+))*$`)
 
-// secretValues returns the texts to redact for the value of a variable: the value, its lines if it has several,
-// the password if it is a URL, and the forms that values have in JSON and URLs.
+// secretValues returns the texts to redact for a variable: its value, each line if it has several, the password if it
+// is a URL, and its encoded forms in JSON and URLs.
 func secretValues(value string, name trust) (list []string) {
 	add := func(v string, name trust) {
 		v = strings.Trim(strings.TrimSpace(v), "\"'")
@@ -88,7 +88,7 @@ func secretValues(value string, name trust) (list []string) {
 	return list
 }
 
-// quoted returns a text as it appears between the quotes of a JSON string.
+// quoted returns text as it appears between the quotes in a JSON string.
 func quoted(v string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(v)
 }
@@ -116,8 +116,8 @@ func ordinary(v string) bool {
 
 func slash(c rune) bool { return c == '/' || c == '\\' || c == ':' }
 
-// random reports whether a value looks generated: long enough, without spaces, and with letters and digits that are
-// not just a number at the end of a word.
+// random reports whether a value looks generated: long enough, without spaces, and with letters and digits that are not
+// just a word followed by a number.
 func random(v string) bool {
 	if len(v) < 12 || strings.ContainsAny(v, " \t\n") {
 		return false
@@ -137,7 +137,7 @@ func random(v string) bool {
 	return changes >= 4 && digits > 0
 }
 
-// classOf returns the kind of a letter or digit, or 0.
+// classOf returns the class of a letter or digit, or 0.
 func classOf(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':

@@ -1,10 +1,10 @@
 // Package secret replaces secrets in text with placeholders such as [redacted:github-token].
 //
-// A [Redactor] knows three kinds of secrets: keys and tokens that are recognized by their shape, the values of
-// environment variables and dotenv files, and configured patterns. It can redact a stream, including a secret that
-// is split between two writes, and holds back only what may be the beginning of a secret.
+// A [Redactor] knows three kinds of secrets: keys and tokens with a recognizable shape, the values of environment
+// variables and dotenv files, and configured patterns. It can redact a stream, including a secret that is split between
+// two writes, and holds back only text that may begin a secret.
 //
-// Redaction protects against accidents. A program that encodes a secret before it prints it is not noticed.
+// Redaction protects against accidents. It does not recognize a secret that a program encodes before printing it.
 package secret
 
 import (
@@ -20,15 +20,16 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// Config configures a Redactor.
+// Config configures a Redactor. The zero Config redacts keys and tokens with a recognizable shape.
 type Config struct {
-	// Vars are environment variables as NAME=VALUE. The values of those with a secret name are redacted.
+	// Vars are environment variables as NAME=VALUE. Values of variables with a secret name are redacted.
 	Vars []string
-	// Env has dotenv files in its working directory, whose values are redacted; nil has none.
+	// Env is searched for dotenv files, in its working directory and later below it. Their values are redacted like
+	// Vars. nil means no dotenv files.
 	Env env.Environment
-	// Names are names of further variables whose values are secret; * matches any characters.
+	// Names names further variables whose values are secret; * matches any characters.
 	Names []string
-	// Patterns are regular expressions. What they match within a line is redacted.
+	// Patterns are regular expressions; their matches within a line are redacted.
 	Patterns []string
 }
 
@@ -37,16 +38,16 @@ type Redactor struct {
 	names    []*regexp.Regexp
 	patterns []*regexp.Regexp
 	rules    atomic.Pointer[rules]
-	trusts   sync.Map // by name, for up to maxTrusts names
+	trusts   sync.Map // by name, at most maxTrusts
 	known    atomic.Int32
 
 	mu     sync.Mutex
 	values map[string]string // placeholders by value
-	files  *dotenv           // nil if there are none
+	files  *dotenv           // nil without an environment
 }
 
-// New returns a Redactor. It reads the dotenv files in the working directory, and ignores those that it cannot read.
-// The first Refresh also looks below that directory.
+// New returns a Redactor. It reads the dotenv files in the working directory, and ignores files that it cannot read.
+// The first Refresh also looks below that directory. New fails if a pattern is invalid.
 func New(ctx context.Context, c Config) (*Redactor, error) {
 	r := &Redactor{values: make(map[string]string)}
 	for _, p := range c.Patterns {
@@ -80,10 +81,10 @@ func New(ctx context.Context, c Config) (*Redactor, error) {
 	return r, nil
 }
 
-// maxTrusts is how many names a Redactor remembers. Tools have fewer arguments.
+// maxTrusts limits the names that a Redactor remembers. Tools have fewer argument names.
 const maxTrusts = 1000
 
-// trust returns what the name of a variable says about its value.
+// trust tells how strongly a variable name suggests a secret value.
 func (r *Redactor) trust(name string) trust {
 	if t, ok := r.trusts.Load(name); ok {
 		return t.(trust)
@@ -107,7 +108,7 @@ func (r *Redactor) judge(name string) trust {
 	return strongName
 }
 
-// learn adds the value of a variable.
+// learn adds a variable's value.
 func (r *Redactor) learn(name, value string) {
 	for _, v := range secretValues(value, r.trust(name)) {
 		if _, known := r.values[v]; !known {
@@ -116,8 +117,8 @@ func (r *Redactor) learn(name, value string) {
 	}
 }
 
-// Refresh reads dotenv files that are new or have changed: those known so far, those in the working directory, and
-// those among the paths. Values that a file no longer has stay secret.
+// Refresh reads dotenv files that are new or have changed: all known files, files in the working directory, and files
+// among paths. A value that was removed from a file stays secret.
 func (r *Redactor) Refresh(ctx context.Context, paths ...string) {
 	if r == nil || r.files == nil {
 		return
@@ -129,7 +130,7 @@ func (r *Redactor) Refresh(ctx context.Context, paths ...string) {
 	}
 }
 
-// Text returns a text without secrets.
+// Text returns text without secrets.
 func (r *Redactor) Text(text string) string {
 	if r == nil || text == "" {
 		return text
@@ -154,7 +155,7 @@ func placeholder(kind string) string {
 
 var placeholders = lazy.Regexp(`\[redacted:[A-Za-z0-9_.-]+\]`)
 
-// Added returns the first placeholder that occurs more often in a new text than in the old one, or "".
+// Added returns the first placeholder that occurs more often in the new text than in the old text, or "".
 func Added(old, text []byte) string {
 	count := make(map[string]int)
 	for _, p := range placeholders().FindAll(text, -1) {

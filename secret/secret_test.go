@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 )
 
-// body returns n characters that look random.
+// body returns n random-looking characters.
 func body(n int) string { return strings.Repeat("aB3dE6gH9", n/9+1)[:n] }
 
 func redactor(t testing.TB, c Config) *Redactor {
@@ -23,7 +23,7 @@ func redactor(t testing.TB, c Config) *Redactor {
 	return r
 }
 
-// shapeSamples has a text for each shape, the secret in it and its kind.
+// shapeSamples returns, for each shape, a text, the secret in it and its kind.
 func shapeSamples() [][3]string {
 	hexes, upper := strings.Repeat("0123456789abcdef", 4), "ABCDEFGH23456789"[:16]
 	pemBody := strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n", 3)
@@ -290,7 +290,7 @@ func TestRedactor_NilChangesNothing(t *testing.T) {
 	}
 }
 
-// FuzzStream checks that the result depends neither on how a text is split nor on whether it was redacted before.
+// FuzzStream checks that the result depends neither on how text is split nor on whether it was redacted before.
 func FuzzStream(f *testing.F) {
 	for _, s := range shapeSamples() {
 		f.Add(fmt.Sprintf(s[0], s[1]), uint8(3))
@@ -329,7 +329,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkNew measures what a session pays once.
+// BenchmarkNew measures the cost per session.
 func BenchmarkNew(b *testing.B) {
 	e, err := local.New(local.Config{Dir: ".."})
 	if err != nil {
@@ -341,7 +341,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkRefresh measures what a tool call pays if no file has changed.
+// BenchmarkRefresh measures the cost per tool call if no file has changed.
 func BenchmarkRefresh(b *testing.B) {
 	e, err := local.New(local.Config{Dir: ".."})
 	if err != nil {
@@ -361,7 +361,7 @@ func TestRandom_NeedsFourChangesOfClassAndADigit(t *testing.T) {
 		"abCdeFghIjk1":        true,  // changes between small and capital letters count
 		"aBcDeFgHiJkL":        false, // no digit
 		"AB1CD2EF3GH4":        true,
-		"zz0zz0zz0zz0":        true, // the last and first of their classes
+		"zz0zz0zz0zz0":        true, // the last and first characters in their classes
 		"ZZ9ZZ9ZZ9ZZ9":        true,
 		"ab1cd2ef3gh":         false, // eleven characters
 		"ab1cd2ef3gh4":        true,

@@ -8,7 +8,7 @@ import (
 // set is a set of bytes.
 type set [256]bool
 
-// setOf returns a set of single bytes and of ranges such as a-z. A - at the end is itself.
+// setOf returns a set from single bytes and ranges such as a-z. A - at the end stands for itself.
 func setOf(spec string) *set {
 	var s set
 	for i := 0; i < len(spec); i++ {
@@ -36,23 +36,23 @@ var (
 	space  = setOf(" \t")
 )
 
-// verdict is the decision of a rule on the text at an anchor.
+// verdict is a rule's decision on the text at an anchor.
 type verdict int
 
 const (
 	no   verdict = iota
-	more         // it depends on what follows
+	more         // needs more text to decide
 	yes
 )
 
-// match is a secret, as a range of the text after an anchor's beginning. All bytes in tail that follow belong to it
+// match is a secret, as a range relative to where its anchor begins. All following bytes that are in tail belong to it
 // too; pem stands for the rest of a private key.
 type match struct {
 	from, to int
 	tail     *set
 }
 
-// pem is the tail of a private key.
+// pem stands for a private key's tail.
 var pem = new(set)
 
 // rule finds secrets that begin with, or follow, one of its anchors.
@@ -61,12 +61,12 @@ type rule struct {
 	anchors []string
 	fold    bool // ignore the case of anchors
 	inside  bool // an anchor may follow a letter or a digit
-	// find looks at the text from an anchor of n bytes on. Unless all is set, more text may follow, and it may ask for
-	// it up to a limit.
+	// find examines the text from an anchor of n bytes on. Unless all is set, more text may follow, and find may ask
+	// for it up to a limit.
 	find func(b []byte, n int, all bool) (match, verdict)
 }
 
-// key returns a rule for keys with a prefix and at least, or exactly, a number of further bytes.
+// key returns a rule for keys: a prefix, then at least (or exactly) least bytes in body.
 func key(kind string, body *set, least int, exact bool, anchors ...string) rule {
 	return rule{kind: kind, anchors: anchors, find: func(b []byte, n int, all bool) (match, verdict) {
 		end := run(b, n, body, least+1)
@@ -82,7 +82,7 @@ func key(kind string, body *set, least int, exact bool, anchors ...string) rule 
 	}}
 }
 
-// run returns where the bytes of a set that begin at i end, after at most limit of them.
+// run returns the end of a run of bytes in s that begins at i, at most limit bytes later.
 func run(b []byte, i int, s *set, limit int) int {
 	for end := min(len(b), i+limit); i < end && s[b[i]]; {
 		i++
@@ -90,7 +90,7 @@ func run(b []byte, i int, s *set, limit int) int {
 	return i
 }
 
-// rulesOfShapes returns the rules for known shapes. A rule comes before those with a shorter prefix.
+// rulesOfShapes returns the rules for known shapes. A rule precedes rules with a shorter prefix.
 func rulesOfShapes() []rule {
 	return []rule{
 		{kind: "private-key", anchors: []string{"-----BEGIN "}, inside: true, find: findPrivateKey},
@@ -141,7 +141,7 @@ func rulesOfShapes() []rule {
 	}
 }
 
-// queryAnchors returns the parameters of URLs that hold secrets.
+// queryAnchors returns URL parameters that hold secrets.
 func queryAnchors() (list []string) {
 	for _, name := range strings.Fields(`api_key apikey api-key access_key access_token auth_token refresh_token id_token
 		client_secret secret password passwd pwd sig signature x-amz-signature x-amz-security-token x-goog-signature`) {
@@ -150,8 +150,8 @@ func queryAnchors() (list []string) {
 	return list
 }
 
-// after returns a function that finds a value of at least a number of bytes after the anchor. The check, if any, is
-// about these bytes.
+// after returns a function that finds a value of at least least bytes after the anchor. check, if not nil, must accept
+// these bytes.
 func after(body *set, least int, check func([]byte) bool) func(b []byte, n int, all bool) (match, verdict) {
 	return func(b []byte, n int, all bool) (match, verdict) { return value(b, n, body, least, all, check) }
 }
@@ -179,7 +179,7 @@ func looksMade(b []byte) bool {
 	return lower && upper || hasDigit(b)
 }
 
-// findJWT finds a JSON web token: two or three parts in base64, the first two of which begin with eyJ.
+// findJWT finds a JSON web token: two or three base64 parts, of which the first two begin with eyJ.
 func findJWT(b []byte, n int, all bool) (match, verdict) {
 	const limit = 2048
 	dot := run(b, n, dashed, limit)
@@ -192,7 +192,7 @@ func findJWT(b []byte, n int, all bool) (match, verdict) {
 	return match{}, no
 }
 
-// findHeader finds the value of a header such as Authorization, with or without a scheme.
+// findHeader finds the value in a header such as Authorization, with or without a scheme.
 func findHeader(b []byte, n int, all bool) (match, verdict) {
 	at, v := separator(b, n, all)
 	if v != yes {
@@ -209,7 +209,7 @@ func findHeader(b []byte, n int, all bool) (match, verdict) {
 	return value(b, at, base64, 16, all, hasDigit)
 }
 
-// findAssignment finds the value in NAME=value, NAME: "value" and the like.
+// findAssignment finds the value in NAME=value, NAME: "value" and similar forms.
 func findAssignment(b []byte, n int, all bool) (match, verdict) {
 	at, v := separator(b, n, all)
 	if v != yes {
@@ -218,7 +218,7 @@ func findAssignment(b []byte, n int, all bool) (match, verdict) {
 	return value(b, at, base64, 16, all, hasDigit)
 }
 
-// separator returns where the value of the name before i begins, if one follows.
+// separator returns where the value begins for the name that ends at i, if one follows.
 func separator(b []byte, i int, all bool) (at int, v verdict) {
 	const limit = 12
 	for at = i; at < len(b) && at-i < limit; at++ {

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// hashBits is the size of the table of anchors. It fits the first-level cache of a processor.
+// hashBits is the size of the anchor table, as a power of two. The table fits the first-level processor cache.
 const hashBits = 14
 
-// rules finds anchors: the beginnings of what may be secrets. The first three bytes of an anchor select an entry of
-// the table, so that almost all text is skipped with one look at each byte.
+// rules finds anchors: texts that begin or announce a secret. The first three bytes of each anchor select a table
+// entry, so that almost all text is skipped with one lookup per byte.
 type rules struct {
 	table   [1 << hashBits]bool
-	index   [1 << hashBits]uint16 // where anchors has those of an entry
+	index   [1 << hashBits]uint16 // start of each entry in anchors
 	anchors [][]anchor
-	starts  map[string]bool // the first one and two bytes of anchors
+	starts  map[string]bool // first one and two bytes of all anchors
 }
 
-// anchor begins a secret: a rule's, or a whole value.
+// anchor begins a secret: either for a rule, or a complete value.
 type anchor struct {
 	text string
 	rule *rule  // nil for a value
@@ -36,14 +36,14 @@ func newRules(values map[string]string) *rules {
 			r.add(anchor{text, &shapes[i], placeholder(shapes[i].kind)})
 		}
 	}
-	// The longest values come first.
+	// Longest values first.
 	for _, v := range slices.SortedFunc(maps.Keys(values), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) {
 		r.add(anchor{text: v, kind: values[v]})
 	}
 	return r
 }
 
-// add adds an anchor under its first three bytes, in all combinations of cases if its case does not matter.
+// add adds an anchor under its first three bytes, in all combinations of cases if its rule ignores case.
 func (r *rules) add(a anchor) {
 	variants := 1
 	if a.rule != nil && a.rule.fold {
@@ -56,7 +56,7 @@ func (r *rules) add(a anchor) {
 				continue
 			}
 			if k[i] ^= 0x20; classOf(k[i]) <= '0' {
-				k[i] ^= 0x20 // it is not a letter
+				k[i] ^= 0x20 // not a letter
 			}
 		}
 		h := hash(trigram(k[:]))
@@ -75,11 +75,11 @@ func (r *rules) add(a anchor) {
 
 func trigram(b []byte) uint32 { return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 }
 
-// hash returns the entry of the three lowest bytes; the product does not depend on the fourth.
+// hash returns the table entry for the three lowest bytes; the product does not depend on the fourth.
 func hash(trigram uint32) uint32 { return trigram * (0x9E3779 << 8) >> (32 - hashBits) }
 
-// next returns the first position from i on where an anchor may begin. If there is none, it returns len(b), or less
-// if the end of b may be the beginning of an anchor.
+// next returns the first position from i on where an anchor may begin. Without one it returns len(b), or less if an
+// anchor may begin at the end of b.
 func (r *rules) next(b []byte, i int, all bool) int {
 	for ; i+8 <= len(b); i += 6 { // six positions at a time
 		t := binary.LittleEndian.Uint64(b[i:])
@@ -124,7 +124,7 @@ func (r *rules) at(b []byte, i int, before byte, all bool) (m match, kind string
 	return m, "", no
 }
 
-// has reports whether a text begins with a prefix. Fold ignores the case of letters.
+// has reports whether b begins with prefix. fold ignores case.
 func has(b []byte, prefix string, fold, all bool) verdict {
 	n := min(len(b), len(prefix))
 	for i := range n {
@@ -141,19 +141,19 @@ func has(b []byte, prefix string, fold, all bool) verdict {
 	return more
 }
 
-// Stream redacts a text that comes in pieces. It must not be used concurrently.
+// Stream redacts text that arrives in pieces. It must not be used concurrently.
 type Stream struct {
 	redactor *Redactor
 	rules    *rules
-	held     []byte // what may begin a secret
-	last     byte   // the byte before held
-	tail     *set   // of the secret that was found last
+	held     []byte // may begin a secret
+	last     byte   // byte before held
+	tail     *set   // tail of the last secret found
 	end      pemEnd
-	line     []byte // what patterns have not seen yet
+	line     []byte // not yet matched against patterns
 	found    int
 }
 
-// Stream returns a new stream. A nil Redactor's stream changes nothing.
+// Stream returns a new stream. Streams from a nil Redactor change nothing.
 func (r *Redactor) Stream() *Stream {
 	if r == nil {
 		return &Stream{}
@@ -164,10 +164,10 @@ func (r *Redactor) Stream() *Stream {
 // Found returns the number of secrets found so far.
 func (s *Stream) Found() int { return s.found }
 
-// Write returns what can be shown of the text so far. The result may share memory with p.
+// Write returns as much redacted text as can be shown so far. The result may share memory with p.
 func (s *Stream) Write(p []byte) []byte { return s.write(p, false) }
 
-// Close returns the rest of the text.
+// Close returns the remaining text.
 func (s *Stream) Close() []byte { return s.write(nil, true) }
 
 func (s *Stream) write(p []byte, all bool) []byte {
@@ -208,7 +208,7 @@ func (s *Stream) scan(p []byte, all bool) []byte {
 		}
 		s.found++
 		out = append(out, b[done:i]...)
-		if m.from > 0 { // what announces the secret may hold others
+		if m.from > 0 { // text before the secret may contain others
 			sub := Stream{redactor: s.redactor, rules: s.rules, last: s.before(b, i)}
 			out = append(out, sub.scan(b[i:i+m.from], true)...)
 		}
@@ -232,7 +232,7 @@ func (s *Stream) before(b []byte, i int) byte {
 	return b[i-1]
 }
 
-// swallow returns where the secret that was found last ends, at i or after it.
+// swallow returns where the last secret ends, at i or later.
 func (s *Stream) swallow(b []byte, i int) int {
 	if s.tail == nil {
 		return i
@@ -248,7 +248,7 @@ func (s *Stream) swallow(b []byte, i int) int {
 
 // pemEnd finds the end of a private key.
 type pemEnd struct {
-	matched int // bytes of the marker, or of the five dashes after it
+	matched int // bytes matched in the marker, or in the five dashes after it
 	after   bool
 	over    bool
 	begun   bool // the line has more than a number
@@ -259,10 +259,10 @@ const endMarker = "-----END"
 
 var (
 	pemBody   = setOf("A-Za-z0-9+/=:,._\\\"'\r\n\t-")
-	pemPrefix = setOf(" \t0-9|:→") // of a line that a tool has numbered
+	pemPrefix = setOf(" \t0-9|:→") // prefix of a line that a tool has numbered
 )
 
-// includes reports whether the next byte belongs to the key: a byte of base64 or of a header, until the end marker.
+// includes reports whether the next byte belongs to the key: base64 or header bytes, up to the end marker.
 func (e *pemEnd) includes(c byte) bool {
 	last := e.last
 	e.last = c
@@ -296,10 +296,10 @@ func (e *pemEnd) includes(c byte) bool {
 	return pemBody[c] || c == ' ' && last == ':'
 }
 
-// maxLine is the length of a line that patterns see as a whole.
+// maxLine limits the line length for patterns: a longer line is matched in parts.
 const maxLine = 64 << 10
 
-// lines redacts what the patterns match in the whole lines so far.
+// lines redacts pattern matches in the complete lines so far.
 func (s *Stream) lines(p []byte, all bool) []byte {
 	s.line = append(s.line, p...)
 	var out []byte
@@ -319,7 +319,7 @@ func (s *Stream) lines(p []byte, all bool) []byte {
 	}
 }
 
-// match redacts what the patterns match in a line, outside of placeholders.
+// match redacts pattern matches in a line, outside placeholders.
 func (s *Stream) match(line []byte) []byte {
 	for _, re := range s.redactor.patterns {
 		if !re.Match(line) {

@@ -11,7 +11,7 @@ import (
 //go:embed builtin
 var builtinFiles embed.FS
 
-// testFiles are name patterns of files that suggest that a project has tests.
+// testFiles are file name patterns that suggest that a project has tests.
 var testFiles = []string{
 	"go.mod", "Cargo.toml", "package.json", "jest.config.*", "vitest.config.*", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg",
 	"Package.swift", "pom.xml", "build.gradle*", "mix.exs", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile", "deno.json", "*.sln", "*.csproj",
@@ -42,7 +42,7 @@ func builtins(dir string) (list []*Skill) {
 	return list
 }
 
-// hasAny reports whether a directory contains a file that matches one of the patterns.
+// hasAny reports whether a directory contains a file that matches a pattern.
 func hasAny(dir string, patterns []string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// commands adds commands of Claude Code. The name of a command in a subdirectory begins with that of the subdirectory.
+// commands adds Claude Code commands. In a subdirectory, the command name begins with the subdirectory name.
 func (f *finder) commands(p place) {
 	f.each(p, ".md", true, func(name, full, content string) error {
 		d, err := parse(content)
@@ -28,7 +28,7 @@ func (f *finder) commands(p place) {
 	})
 }
 
-// prompts adds prompts of codex, which calls them "/prompts:name".
+// prompts adds codex prompts, which codex calls "/prompts:name".
 func (f *finder) prompts(p place) {
 	f.each(p, ".md", false, func(name, full, content string) error {
 		d, err := parse(content)
@@ -42,7 +42,7 @@ func (f *finder) prompts(p place) {
 	})
 }
 
-// gemini adds commands of gemini-cli.
+// gemini adds gemini-cli commands.
 func (f *finder) gemini(p place) {
 	f.each(p, ".toml", true, func(name, full, content string) error {
 		var file struct{ Prompt, Description string }
@@ -59,7 +59,7 @@ func (f *finder) gemini(p place) {
 	})
 }
 
-// command returns the command in a file. It is named after the file.
+// command returns the command in a file.
 func (d document) command(name string, k Kind) *Skill {
 	delete(d.fields, "name")
 	s := d.skill(name)
@@ -75,7 +75,7 @@ func (f *finder) addCommand(p place, full string, s *Skill) {
 	f.add(s)
 }
 
-// each calls use with the name, path and content of each file in a place.
+// each calls use for each file in a place, with name, path and content.
 func (f *finder) each(p place, ext string, deep bool, use func(name, full, content string) error) {
 	dir, err := p.resolve(p.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,14 +123,14 @@ func (f *finder) each(p place, ext string, deep bool, use func(name, full, conte
 	}
 }
 
-// Agent is a kind of subagent, from a file in the form of Claude Code.
+// Agent is a subagent type, read from a file in Claude Code format.
 type Agent struct {
 	Name        string
 	Description string
 	Tools       []string // nil allows all
-	Model       string   // "" is that of the session
-	Mode        string   // permission mode; "" is that of the session
-	MaxTurns    int      // 0 is the default
+	Model       string   // "" means the session's model
+	Mode        string   // permission mode; "" means the session's mode
+	MaxTurns    int      // 0 means the default
 	Prompt      string
 	Source      Source
 	Path        string

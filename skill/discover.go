@@ -10,23 +10,24 @@ import (
 	"strings"
 )
 
-// Options configures where to look for skills.
+// Options configures where to look for skills. The zero Options finds built-in skills only.
 type Options struct {
-	Home   string // the user's home directory; if it is "", none of the skills in it are found
-	Config string // the user's configuration directory of Reins; "" if there is none
-	Claude string // the configuration directory of Claude Code; "" means .claude in Home
-	Codex  string // the configuration directory of codex; "" means .codex in Home
-	// Paths are additional skills, or directories of skills.
+	Home   string // the user's home directory; "" skips the user's skills
+	Config string // Reins's user configuration directory; "" if there is none
+	Claude string // Claude Code's configuration directory; "" means .claude in Home
+	Codex  string // codex's configuration directory; "" means .codex in Home
+	// Paths are additional skills or skill directories.
 	Paths []string
-	// Project is the root of the project. Leave it empty unless the user trusts the project.
+	// Project is the project root. It must be empty unless the user trusts the project: project skills instruct the
+	// agent.
 	Project string
 	// Dir is the working directory, inside Project if that is set.
 	Dir string
-	// Disable lists the names of skills that are not loaded.
+	// Disable names skills that are not loaded.
 	Disable []string
 }
 
-// Problem is a skill that was not loaded.
+// Problem reports a skill that was not loaded, with the reason.
 type Problem struct {
 	Path   string
 	Reason string
@@ -35,7 +36,7 @@ type Problem struct {
 func (p Problem) Error() string { return fmt.Sprintf("skipping %s: %s", p.Path, p.Reason) }
 
 const (
-	maxDepth = 4    // levels of directories between a place and a skill
+	maxDepth = 4    // directory levels between a place and a skill
 	maxDirs  = 2000 // directories that are read in one place
 )
 
@@ -47,22 +48,22 @@ type place struct {
 	bounds bounds
 }
 
-// Discover finds the skills, in order of increasing priority: built-in skills, those of the user, those of the
-// configuration, and those of the project, from its root to the working directory. A skill replaces earlier ones of the
-// same name. Skills that cannot be loaded are in [Registry.Problems].
+// Discover finds skills. Lowest priority first, these are the built-in skills, the user's skills, configured skills,
+// and project skills from the root to the working directory. A skill replaces lower skills with the same name. Skills
+// that cannot be loaded are listed in [Registry.Problems].
 func Discover(o Options) *Registry {
 	f := &finder{registry: &Registry{}, disabled: o.Disable, seen: map[string]bool{}}
 	for _, s := range builtins(o.Dir) {
 		f.add(s)
 	}
 	for _, p := range o.places() {
-		f.seen = map[string]bool{} // directories of this place
+		f.seen = map[string]bool{} // directories in this place
 		p.find(f, p)
 	}
 	return f.registry
 }
 
-// places lists the places in order of increasing priority.
+// places lists the places, lowest priority first.
 func (o Options) places() (list []place) {
 	user := func(dir string, find func(*finder, place), names ...string) {
 		if dir != "" {
@@ -97,7 +98,7 @@ func (o Options) places() (list []place) {
 	return list
 }
 
-// UserDirs returns the directories for skills, commands and agents of the user. They may not exist. Files in them take
+// UserDirs returns the user's directories for skills, commands and agents. They may not exist. Files in them take
 // effect in all later sessions.
 func (o Options) UserDirs() (dirs []string) {
 	for _, p := range o.places() {
@@ -108,7 +109,7 @@ func (o Options) UserDirs() (dirs []string) {
 	return dirs
 }
 
-// projectDirs lists the directories from the root of the project to the working directory.
+// projectDirs lists the directories from the project root to the working directory.
 func (o Options) projectDirs() (dirs []string) {
 	if o.Project == "" {
 		return nil
@@ -153,7 +154,7 @@ func (f *finder) problem(path string, err error) {
 	f.registry.problems = append(f.registry.problems, Problem{path, err.Error()})
 }
 
-// skills adds the skills of a place: the directory itself if it is a skill, or the skills below it.
+// skills adds the skills in a place: the directory itself if it is a skill, or the skills below it.
 func (f *finder) skills(p place) { f.descend(p, p.dir, maxDepth) }
 
 func (f *finder) descend(p place, dir string, depth int) {
@@ -191,7 +192,7 @@ func (f *finder) descend(p place, dir string, depth int) {
 	}
 }
 
-// resolve returns the real path of a directory. Symbolic links of a project must not lead out of it.
+// resolve returns a directory's real path. Symbolic links in a project must not lead out of it.
 func (p place) resolve(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/reins-agent/reins/internal/suggest"
 )
 
-// Invocation is a use of a skill by the user.
+// Invocation is a skill that the user invokes.
 type Invocation struct {
 	Skill *Skill
 	Args  string
 	Text  string // for the model
-	// Injections are commands and files in the text of a command whose output other agents insert. Fill does the same.
+	// Injections are commands and files whose output other agents insert in the text. Fill does the same.
 	Injections []Injection
 
 	name string // as typed
 }
 
-// Injection is a command to run or a file to read for a command of another agent.
+// Injection is a command to run, or a file to read, for a command written for another agent.
 type Injection struct {
-	Command string // a command line; "" if it is a file
+	Command string // a command line; "" for a file
 	File    string
 }
 
-// Fill sets the text for the model, with the outputs of the injections in place of them.
+// Fill sets Text, replacing the injections with their outputs.
 func (i *Invocation) Fill(outputs []string) {
 	i.Text = i.Skill.typed(i.name, i.Args, outputs)
 }
@@ -36,8 +36,8 @@ func (i *Invocation) Fill(outputs []string) {
 // command matches the input "/name args".
 var command = lazy.Regexp(`(?s)^/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+(.*))?$`)
 
-// Expand returns the skill that the input "/name args" invokes. It returns nil if the input does not have this form or
-// r is nil. An unknown name is an error, unless exists reports that it is the path of a file.
+// Expand returns the skill that the input "/name args" invokes. It returns nil if r is nil or the input does not have
+// this form. An unknown name is an error, unless exists reports that it is a file path.
 func (r *Registry) Expand(input string, exists func(path string) bool) (*Invocation, error) {
 	input = strings.TrimSpace(input)
 	if r == nil || !strings.HasPrefix(input, "/") {

@@ -13,27 +13,27 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// maxFrontmatter is the maximum size of frontmatter, in bytes.
+// maxFrontmatter limits the frontmatter size, in bytes.
 const maxFrontmatter = 64 << 10
 
 // document is a Markdown file with frontmatter.
 type document struct {
 	fields  map[string]value
 	body    string
-	line    int    // number of the body's first line, counted from 1
+	line    int    // line number where the body begins, counted from 1
 	invalid string // why the frontmatter is not valid YAML; if set, the fields were read one by one
-	missing bool   // there is no frontmatter
+	missing bool   // the file has no frontmatter
 }
 
-// value is the value of a frontmatter field. Scalars are text, regardless of their YAML type.
+// value is a frontmatter value. Scalars are text, regardless of their YAML type.
 type value struct {
 	text  string
-	list  []string // not nil if the value is a list
+	list  []string // not nil for a list
 	pairs map[string]string
 	line  int // in the file, counted from 1
 }
 
-// parse parses a file. It reads as much as possible of frontmatter that is not valid YAML.
+// parse parses a file. It reads as much as possible from frontmatter that is not valid YAML.
 func parse(content string) (document, error) {
 	content = strings.ReplaceAll(strings.TrimPrefix(content, "\ufeff"), "\r\n", "\n")
 	front, rest, ok := split(content)
@@ -64,8 +64,8 @@ func parse(content string) (document, error) {
 	return d, nil
 }
 
-// split returns the frontmatter, starting on the line of its first hyphens, and the text after it. If no line of three
-// hyphens follows, the frontmatter ends at the next three hyphens, as in the reference implementation.
+// split returns the frontmatter, starting on the line with its first hyphens, and the text after it. If no line of
+// three hyphens follows, the frontmatter ends at the next three hyphens, as in the reference implementation.
 func split(content string) (front, rest string, ok bool) {
 	fence := func(line string) bool { return strings.TrimRight(line, " \t") == "---" }
 	head, text, more := strings.Cut(strings.TrimLeftFunc(content, unicode.IsSpace), "\n")
@@ -85,7 +85,7 @@ func split(content string) (front, rest string, ok bool) {
 	return strings.Cut(content[3:], "---")
 }
 
-// parseFields parses YAML that starts on line first of the file.
+// parseFields parses YAML that starts on line first.
 func parseFields(front string, first int) (map[string]value, error) {
 	if fields, ok := plainFields(front, first); ok {
 		return fields, nil
@@ -124,7 +124,7 @@ func parseFields(front string, first int) (map[string]value, error) {
 	return fields, nil
 }
 
-// plainFields parses frontmatter of the usual form: names with plain or quoted text on one line, and one level of
+// plainFields parses frontmatter in the usual form: names with plain or quoted text on one line, and one level of
 // pairs. It reports false for anything else. Nearly all skills have this form, and a YAML parser takes 50 times as long
 // each time a program starts.
 func plainFields(front string, first int) (map[string]value, bool) {
@@ -179,7 +179,7 @@ func plainText(s string, ok bool) (string, bool) {
 	return t, s[0] == ' ' && t != "" && isLetter(rune(t[0])) && !strings.ContainsFunc(t, strange)
 }
 
-// scalar returns the text of a node. Nested values are returned as YAML.
+// scalar returns a node's text. Nested values are returned as YAML.
 func scalar(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
 		return n.Value
@@ -191,11 +191,11 @@ func scalar(n *yaml.Node) string {
 	return strings.TrimSpace(string(b))
 }
 
-// breaks are characters that end a line in YAML 1.1 only.
+// breaks are line breaks in YAML 1.1 only.
 var breaks = strings.NewReplacer("\u0085", " ", "\u2028", " ", "\u2029", " ")
 
-// decode parses YAML and returns its root, or nil if it is empty. It refuses anchors, which can make a small document
-// expand to a huge one.
+// decode parses YAML and returns the root, or nil for an empty text. It refuses anchors, which can make a small
+// document expand to a huge one.
 func decode(text string) (root *yaml.Node, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -226,8 +226,8 @@ func nodes(n *yaml.Node) []*yaml.Node {
 
 var fieldLine = lazy.Regexp(`^([A-Za-z][\w-]*)\s*:(.*)$`)
 
-// parseLines parses fields one by one. The text of a field that is not valid YAML, such as a description with a colon,
-// is used unchanged.
+// parseLines parses fields one by one. Field text that is not valid YAML, such as a description with a colon, is used
+// unchanged.
 func parseLines(lines []string, first int) map[string]value {
 	fields := map[string]value{}
 	for i := 0; i < len(lines); {

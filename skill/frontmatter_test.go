@@ -14,7 +14,7 @@ func parseYAML(front string, first int) (map[string]value, error) {
 	return parseFields("# no plain frontmatter\n"+front, first-1)
 }
 
-// Frontmatter that is read without the YAML parser means what it means in YAML.
+// Frontmatter that is read without the YAML parser means the same as in YAML.
 func TestPlainFields_AreReadAsInYAML(t *testing.T) {
 	line := rapid.Custom(func(t *rapid.T) string {
 		return rapid.SampledFrom([]string{"", "", "", "  ", " ", "- "}).Draw(t, "indent") +
@@ -26,7 +26,7 @@ func TestPlainFields_AreReadAsInYAML(t *testing.T) {
 		front := "\n" + strings.Join(rapid.SliceOfN(line, 1, 3).Draw(t, "lines"), "\n") + rapid.SampledFrom([]string{"", "\n"}).Draw(t, "end")
 		fields, ok := plainFields(front, 1)
 		if !ok {
-			return // TestBuiltins_ArePlain shows that there are others
+			return // TestBuiltins_ArePlain shows that plain frontmatter exists
 		}
 		want, err := parseYAML(front, 1)
 		if err != nil || !reflect.DeepEqual(fields, want) {

@@ -12,10 +12,10 @@ import (
 	"github.com/reins-agent/reins/internal/realpath"
 )
 
-// The severities of findings, highest first.
+// Severities, highest first.
 const (
 	Critical = "CRITICAL" // the skill cannot be found or used
-	High     = "HIGH"     // it does not work everywhere
+	High     = "HIGH"     // it does not work in every agent
 	Medium   = "MEDIUM"
 	Low      = "LOW"
 )
@@ -23,10 +23,10 @@ const (
 // Report is the result of [Lint] for one skill.
 type Report struct {
 	Path string `json:"path"` // the directory
-	// Valid reports whether the reference validator of the format accepts the skill.
+	// Valid reports whether the format's reference validator accepts the skill.
 	Valid    bool      `json:"valid"`
 	Findings []Finding `json:"findings"`
-	// Properties are the fields as they were loaded; nil if the skill cannot be loaded.
+	// Properties are the loaded fields; nil if the skill cannot be loaded.
 	Properties map[string]any `json:"properties"`
 }
 
@@ -39,7 +39,7 @@ type Finding struct {
 	Message  string `json:"message"`
 }
 
-// Serious reports whether there is a finding of severity HIGH or CRITICAL.
+// Serious reports whether there is a HIGH or CRITICAL finding.
 func (r Report) Serious() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == High || f.Severity == Critical })
 }
@@ -75,7 +75,7 @@ func Lint(path string) ([]Report, error) {
 	return reports, nil
 }
 
-// skillDirs lists the directories with a SKILL.md, including those in other skills.
+// skillDirs lists the directories with a SKILL.md, including directories in other skills.
 func skillDirs(path string) (dirs []string, err error) {
 	err = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 		switch {
@@ -94,10 +94,10 @@ func skillDirs(path string) (dirs []string, err error) {
 // linter checks one skill.
 type linter struct {
 	root    *os.Root
-	dir     string // real
+	dir     string // real path
 	bounds  bounds
-	names   []string          // of its files
-	texts   map[string]string // contents of the files that are checked
+	names   []string          // all file names
+	texts   map[string]string // contents of the checked files
 	reports []Finding
 }
 
@@ -142,7 +142,7 @@ func (l *linter) add(rule, severity, file string, line int, format string, args 
 	l.reports = append(l.reports, Finding{rule, severity, file, max(line, 1), fmt.Sprintf(format, args...)})
 }
 
-// properties returns the fields of a skill by their names in frontmatter.
+// properties returns the fields by their frontmatter names.
 func (s *Skill) properties() map[string]any {
 	p := map[string]any{"name": s.Name, "description": s.Description}
 	for name, text := range map[string]string{

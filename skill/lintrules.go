@@ -13,14 +13,14 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// format checks the rules of the format and reports whether the skill is valid.
+// format checks the format rules and reports whether the skill is valid.
 func (l *linter) format(main, content string) bool {
 	d, _ := parse(content)
 	list := validate(content, filepath.Base(l.dir))
 	for _, v := range list {
 		l.add(v.rule, v.severity, main, d.fields[v.field].line, "%s", v.message)
 	}
-	// If the frontmatter cannot be parsed, validate does not report these.
+	// If the frontmatter cannot be parsed, validate does not report the other mistakes.
 	if len(list) == 1 && list[0].rule == "FORMAT-01" {
 		if d.text("name") == "" {
 			l.add("SKILL-02", Critical, main, 1, "name is missing or empty")
@@ -34,7 +34,7 @@ func (l *linter) format(main, content string) bool {
 
 var trigger = lazy.Regexp(`(?i)\buse\s+(this\s+(skill\s+)?)?(when|if)\b|\bwhen\s+to\s+use\b`)
 
-// quality checks rules that are not part of the format.
+// quality checks rules beyond the format.
 func (l *linter) quality(main, content string) {
 	if main != fileName {
 		l.add("SKILL-01", High, main, 1, "some agents find only %s; rename the file", fileName)
@@ -156,7 +156,7 @@ func suspicious(line string) bool {
 	return slices.ContainsFunc([]string{"install", "/users/", "/home/", `:\`, "min", "sec", "hour", "estimated", "eta"}, func(s string) bool { return strings.Contains(lower, s) })
 }
 
-// markdown checks the frontmatter and references of a Markdown file.
+// markdown checks the frontmatter and references in a Markdown file.
 func (l *linter) markdown(name, text string) {
 	if !strings.EqualFold(name, fileName) {
 		l.metadata(name, text)
@@ -184,7 +184,7 @@ func (l *linter) exists(name string) bool {
 	return err == nil
 }
 
-// metadata checks that only SKILL.md has a name and a description. Templates are not checked.
+// metadata checks that only SKILL.md has a name and a description. Templates are exempt.
 func (l *linter) metadata(name, text string) {
 	top, _, _ := strings.Cut(name, "/")
 	d, err := parse(text)
@@ -203,7 +203,7 @@ func (l *linter) metadata(name, text string) {
 	}
 }
 
-// steps checks the step files of a workflow.
+// steps checks a workflow's step files.
 func (l *linter) steps() {
 	n := 0
 	for _, name := range l.names {

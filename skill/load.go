@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	maxFile  = 256 << 10 // maximum size of a file with instructions
-	maxFiles = 2000      // maximum number of files of a skill
+	maxFile  = 256 << 10 // size limit for a file with instructions
+	maxFiles = 2000      // file limit per skill
 )
 
-// fileName is the file that makes a directory a skill. The reference implementation also accepts it in lower case.
+// fileName marks a directory as a skill. The reference implementation also accepts it in lower case.
 const fileName = "SKILL.md"
 
-// extensions are fields that skills use although they are not part of the format. They can also be under metadata.
+// extensions are fields that skills use although the format does not define them. They can also be under metadata.
 var extensions = []string{"aliases", "argument-hint", "disable-model-invocation", "model", "user-invocable", "when-to-use", "when_to_use", "argument_hint"}
 
-// Load reads the skill in a directory. Formal mistakes become warnings. It returns an error if the skill is unusable or
-// may be harmful.
+// Load reads the skill in a directory. Formal mistakes become warnings; an unusable or possibly harmful skill is an
+// error.
 func Load(dir string) (*Skill, error) {
 	real, err := realpath.Dir(dir)
 	if err != nil {
@@ -77,7 +77,7 @@ func readMain(root *os.Root, read func(*os.Root, string) (string, error)) (name,
 	return "", "", fmt.Errorf("there is no %s in %s", fileName, root.Name())
 }
 
-// read reads a text file below a root. It refuses text with hidden characters.
+// read reads a text file below a root. It refuses invisible characters.
 func read(root *os.Root, name string) (string, error) {
 	text, err := readRaw(root, name)
 	if err != nil {
@@ -92,7 +92,7 @@ func read(root *os.Root, name string) (string, error) {
 	return text, nil
 }
 
-// readRaw reads a file below a root. It refuses links that leave the root, and large files.
+// readRaw reads a file below a root. It refuses large files and links that leave the root.
 func readRaw(root *os.Root, name string) (string, error) {
 	info, err := root.Stat(name)
 	switch {
@@ -121,7 +121,7 @@ func tooLarge(name string) error {
 	return fmt.Errorf("%s is larger than %d KiB; move parts of it to other files", name, maxFile>>10)
 }
 
-// files lists the files of a skill except main. A link that leaves the skill is an error.
+// files lists a skill's files except main. A link that leaves the skill is an error.
 func files(root *os.Root, main string) (names []string, err error) {
 	seen := 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
@@ -164,8 +164,8 @@ func usable(name string) bool {
 	return name != "" && utf8.ValidString(name)
 }
 
-// skill returns the skill in a document. A missing name is taken from base, the name of its directory or file, and a
-// missing description from the first line of its text.
+// skill returns the skill in a document. A missing name is taken from base, the directory or file name, and a missing
+// description from the first line.
 func (d document) skill(base string) *Skill {
 	s := &Skill{
 		Name: strings.TrimSpace(d.text("name")), Description: strings.TrimSpace(d.text("description")), License: d.text("license"),
@@ -210,7 +210,7 @@ func (s *Skill) complete(d document, base string) {
 // text returns a field as text.
 func (d document) text(key string) string { return d.fields[key].text }
 
-// extension returns a field that is not part of the format, by one of its names. It may be under metadata.
+// extension returns a field that the format does not define, by any of its names. It may be under metadata.
 func (d document) extension(keys ...string) string {
 	for _, k := range keys {
 		if v, ok := d.fields[k]; ok {
@@ -231,7 +231,7 @@ func nonNull(text string) string {
 	return text
 }
 
-// firstLine returns the first line of a text, without Markdown markup.
+// firstLine returns the first line without Markdown markup.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(strings.TrimLeft(line, "#>*- "))

@@ -45,7 +45,7 @@ func (w tree) link(target, name string) {
 	}
 }
 
-// skill writes a skill with a description and instructions that name it.
+// skill writes a skill with a description and instructions that mention about.
 func (w tree) skill(dir, about string) {
 	name := filepath.Base(dir)
 	w.write(dir+"/SKILL.md", "---\nname: "+name+"\ndescription: "+about+"\n---\n\nDo "+name+".\n")

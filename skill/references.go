@@ -10,14 +10,14 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// bounds limits where the references of a skill may point.
+// bounds limits where a skill's references may point.
 type bounds struct {
-	inner string // always allowed: the project, or the directory of skills
+	inner string // always allowed: the project, or the skill directory
 	outer string // allowed if the target does not exist: the author assumed another layout
 }
 
-// around returns the bounds of a skill that is not in a known place: its git repository, or else its parent directory. A
-// .git that is broken or cannot be read limits references too; one that git ignores does not.
+// around returns the bounds for a skill outside the known places: its git repository, or else its parent directory. A
+// .git that is broken or cannot be read limits references too; a .git that git ignores does not.
 func around(dir string) bounds {
 	parent := filepath.Dir(dir)
 	if top, _, _ := gitdir.Find(gitdir.Host, parent); top != "" {
@@ -46,7 +46,7 @@ func below(dir, file string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// reference is a mention of a file.
+// reference is a file that text mentions.
 type reference struct {
 	target string
 	line   int

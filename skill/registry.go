@@ -16,7 +16,7 @@ type Registry struct {
 	problems []Problem
 }
 
-// Add adds a skill, or replaces the one with the same name.
+// Add adds a skill, replacing a skill with the same name.
 func (r *Registry) Add(s *Skill) {
 	if r.skills == nil {
 		r.skills = map[string]*Skill{}
@@ -31,7 +31,7 @@ func (r *Registry) addAgent(a Agent) {
 	r.agentMap[a.Name] = a
 }
 
-// Find returns the available skill with this name or, if there is none, with this alias.
+// Find returns the available skill with this name, or else with this alias.
 func (r *Registry) Find(name string) (*Skill, bool) {
 	if r == nil {
 		return nil, false
@@ -47,7 +47,7 @@ func (r *Registry) Find(name string) (*Skill, bool) {
 	return nil, false
 }
 
-// rank is the position of each source in [Registry.All].
+// rank orders the sources in [Registry.All].
 var rank = map[Source]int{Builtin: 0, User: 1, Config: 2, Project: 3}
 
 // All lists the available skills, sorted by source (built-in first, project last) and then by name.
@@ -78,7 +78,7 @@ func (r *Registry) Problems() []Problem {
 	return r.problems
 }
 
-// DefaultBudget is the maximum length of a listing in bytes, about 4,000 tokens.
+// DefaultBudget is the default length limit for a listing in bytes, about 4,000 tokens.
 const DefaultBudget = 16 << 10
 
 // Listing describes the skills that the model may use, one per line, in at most budget bytes. Descriptions are
@@ -94,7 +94,7 @@ func (r *Registry) Listing(budget int) string {
 		return ""
 	}
 	low, high := 0, maxDescription+500
-	for low < high { // the longest descriptions that fit
+	for low < high { // find the longest descriptions that fit
 		if mid := (low + high + 1) / 2; len(listing(list, mid)) <= budget {
 			low = mid
 		} else {
@@ -113,7 +113,7 @@ func (r *Registry) Listing(budget int) string {
 	return text
 }
 
-// listing lists skills with at most limit characters of each description.
+// listing lists skills, with at most limit characters from each description.
 func listing(list []*Skill, limit int) string {
 	var b strings.Builder
 	for i, s := range list {
@@ -132,10 +132,10 @@ func listing(list []*Skill, limit int) string {
 	return b.String()
 }
 
-// oneLine joins the words of a text with single spaces.
+// oneLine joins words with single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// shorten truncates a text to at most limit characters.
+// shorten truncates text to at most limit characters.
 func shorten(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

@@ -1,13 +1,12 @@
-// Package skill reads skills: instructions for a kind of task, in the format of agentskills.io.
+// Package skill reads skills: task instructions in the format of agentskills.io.
 //
-// A skill is a directory with a file SKILL.md: YAML frontmatter with a name and a description, then the instructions in
-// Markdown. [Discover] finds the skills of the user and of a trusted project, and reads commands and agents of Claude
-// Code, prompts of codex and commands of gemini-cli unchanged. The model sees only names and descriptions
-// ([Registry.Listing]) until a skill is used ([Skill.Invoke]). Other files of a skill are read when they are needed,
-// with the ordinary tools.
+// A skill is a directory with a file SKILL.md: YAML frontmatter with a name and a description, then instructions in
+// Markdown. [Discover] finds the skills of a user and a trusted project, and reads Claude Code commands and agents,
+// codex prompts and gemini-cli commands unchanged. The model sees only names and descriptions ([Registry.Listing])
+// until a skill is used ([Skill.Invoke]). Other files in a skill are read on demand, with the ordinary tools.
 //
-// Loading is lenient: a skill with formal mistakes still works. It refuses what may be harmful: links and references
-// that leave the skill, characters that people cannot see, and files that are too large. [Lint] reports all mistakes.
+// Loading is lenient: a skill with formal mistakes still works. It refuses possible harm: links and references that
+// leave the skill, invisible characters, and files that are too large. [Lint] reports all mistakes.
 package skill
 
 import (
@@ -15,21 +14,21 @@ import (
 	"strings"
 )
 
-// Kind is the format of a skill.
+// Kind is a skill's format.
 type Kind string
 
 // The formats.
 const (
 	KindSkill  Kind = "skill"   // a directory with SKILL.md
-	KindClaude Kind = "command" // a command of Claude Code
-	KindCodex  Kind = "prompt"  // a prompt of codex
-	KindGemini Kind = "gemini"  // a command of gemini-cli
+	KindClaude Kind = "command" // a Claude Code command
+	KindCodex  Kind = "prompt"  // a codex prompt
+	KindGemini Kind = "gemini"  // a gemini-cli command
 )
 
 // Source is where a skill comes from.
 type Source string
 
-// The sources, lowest first. A skill replaces those of the same name in lower sources.
+// The sources, lowest first. A skill replaces skills with the same name in lower sources.
 const (
 	Builtin Source = "builtin"
 	User    Source = "user"
@@ -44,7 +43,7 @@ type Skill struct {
 	License       string
 	Compatibility string
 	Metadata      map[string]string
-	// AllowedTools lists the tools that may be used while the skill is active, such as Read or Bash(git:*). Nil allows
+	// AllowedTools lists the tools that may be used while the skill is active, such as Read or Bash(git:*). nil allows
 	// all. A skill never allows more than the policy.
 	AllowedTools []string
 
@@ -52,7 +51,7 @@ type Skill struct {
 	ArgumentHint  string // such as "[message]"
 	WhenToUse     string
 	Model         string // to use while the skill is active; "" means the session's model
-	UserInvocable bool   // with /name
+	UserInvocable bool   // the user may type /name
 	ModelInvoked  bool   // the model may use it
 
 	// Available reports whether the skill is useful in this directory; nil means always.
@@ -61,8 +60,8 @@ type Skill struct {
 	Instructions string // the text after the frontmatter
 	Kind         Kind
 	Source       Source
-	Path         string   // of the file; "" if it is built in
-	Dir          string   // of the skill, absolute; "" if it has no directory
+	Path         string   // main file; "" if built in
+	Dir          string   // absolute directory; "" without one
 	Files        []string // the other files in Dir, relative and with slashes
 	// Warnings lists formal mistakes that did not prevent loading.
 	Warnings []string
@@ -73,7 +72,7 @@ type Skill struct {
 // available reports whether the skill can be used.
 func (s *Skill) available() bool { return s.Available == nil || s.Available() }
 
-// Tools returns the allowed tools as one text, or "all".
+// Tools returns the allowed tools as text, or "all".
 func (s *Skill) Tools() string {
 	if s.AllowedTools == nil {
 		return "all"
@@ -81,10 +80,10 @@ func (s *Skill) Tools() string {
 	return strings.Join(s.AllowedTools, ", ")
 }
 
-// maxListed is the maximum number of files of a skill that the model is told about.
+// maxListed limits the files that Invoke lists for the model.
 const maxListed = 50
 
-// Invoke returns the instructions of the skill for a model.
+// Invoke returns the instructions for a model, with args in place of the argument placeholders.
 func (s *Skill) Invoke(args string) string {
 	args = strings.TrimSpace(args)
 	block, rest := s.block(args, nil)
@@ -94,8 +93,8 @@ func (s *Skill) Invoke(args string) string {
 	return block
 }
 
-// typed returns the text for the model when the user invokes the skill. It begins with what the user typed, as a title.
-// Outputs replace injections; nil leaves them.
+// typed returns the text for the model when the user invokes the skill. The title is what the user typed. Outputs
+// replace injections; nil leaves them.
 func (s *Skill) typed(name, args string, outputs []string) string {
 	line, more, _ := strings.Cut(args, "\n")
 	title := strings.TrimSpace("/" + name + " " + shorten(line, maxTitle))
@@ -106,7 +105,7 @@ func (s *Skill) typed(name, args string, outputs []string) string {
 	return title + "\n\n" + block
 }
 
-// maxTitle is the maximum length of the arguments in a title, in characters.
+// maxTitle limits the arguments in a title, in characters.
 const maxTitle = 200
 
 // block returns the instructions in a tag, and the arguments that remain to be appended.
@@ -141,7 +140,7 @@ var escapes = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">",
 
 func attribute(s string) string { return escapes.Replace(s) }
 
-// splitTools splits a list of tools at commas and white space outside parentheses.
+// splitTools splits a tool list at commas and white space outside parentheses.
 func splitTools(text string) (tools []string) {
 	depth := 0
 	for _, tool := range strings.FieldsFunc(text, func(r rune) bool {

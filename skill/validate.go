@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Limits of the format, in characters.
+// Limits in the format, in characters.
 const (
 	maxName          = 64
 	maxDescription   = 1024
@@ -22,14 +22,14 @@ const (
 // formatFields are the fields that the format defines.
 var formatFields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
 
-// violation is a violation of the format, which makes a skill invalid.
+// violation makes a skill invalid.
 type violation struct {
 	rule, severity string
-	field          string // the field that it is about, or ""
+	field          string // the field with the mistake, or ""
 	message        string
 }
 
-// validate applies the rules of the format's reference validator, skills-ref, to a SKILL.md in a directory. It accepts
+// validate applies the rules of skills-ref, the format's reference validator, to a SKILL.md in a directory. It accepts
 // and rejects the same files, with different messages.
 func validate(content, dir string) (list []violation) {
 	fields, err := strictFields(content)
@@ -85,13 +85,13 @@ func validateName(fields strict, dir string) (list []violation) {
 	return list
 }
 
-// strict holds the fields of valid frontmatter.
+// strict holds the fields in valid frontmatter.
 type strict struct {
 	keys  []string
 	nodes map[string]*yaml.Node
 }
 
-// text returns the text of a field, and false if it is missing, blank or not text.
+// text returns a field's text, and false if it is missing, blank or not text.
 func (s strict) text(key string) (string, bool) {
 	n := s.nodes[key]
 	if n == nil || !isText(n) || strings.TrimSpace(n.Value) == "" {
@@ -167,7 +167,7 @@ func oddSource(n *yaml.Node, lines []string) bool {
 	line := []rune(lines[n.Line-1])
 	at := min(max(n.Column-1, 0), len(line))
 	before, after := string(line[:at]), string(line[at:])
-	for _, end := range []string{" #", ": ", ":\t"} { // what follows a key is another node
+	for _, end := range []string{" #", ": ", ":\t"} { // the text after a key is another node
 		after, _, _ = strings.Cut(after, end)
 	}
 	return strings.Contains(before, "\t") || strings.HasSuffix(strings.TrimSpace(before), ": !") || strings.TrimSpace(after) == "!" ||

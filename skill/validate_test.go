@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/internal/corpus"
 )
 
-// The cases were written for this test. Their verdicts are those of skills-ref at commit 69ef37e.
+// The cases were written for this test; the verdicts come from skills-ref at commit 69ef37e.
 func TestValid_AgreesWithTheReferenceValidator(t *testing.T) {
 	b, err := os.ReadFile("testdata/reference.json")
 	if err != nil {
