@@ -1,11 +1,11 @@
 package llm
 
-// Part is a piece of a message: [Text], [Image], [Audio], [Document], [ToolCall], [ToolResult],
-// [Thinking], [ToolChange] or [Opaque].
+// Part is one piece of a message: [Text], [Image], [Audio], [Document], [ToolCall], [ToolResult], [Thinking],
+// [ToolChange] or [Opaque].
 type Part interface{ part() }
 
-// State is data that must be sent back to the provider unchanged, together with its part. Only the adapter of
-// Dialect reads Data, and sends it only to Model, or to any model of the dialect if Model is empty.
+// State is data that must be sent back to the provider unchanged, together with its part. Only the Dialect adapter
+// reads Data. It sends Data only to Model, or to any model in the dialect if Model is empty.
 type State struct {
 	Dialect string
 	Model   string
@@ -58,7 +58,7 @@ type ToolCall struct {
 // ToolResult is the result of the tool call with the same ID. Parts holds text and images.
 type ToolResult struct {
 	ID      string
-	Name    string // of the tool, for protocols that match by name
+	Name    string // tool name, for protocols that match by name
 	Parts   []Part
 	IsError bool
 	Custom  bool // result of a Custom call
@@ -79,9 +79,9 @@ type Thinking struct {
 	State    State
 }
 
-// ToolChange, in a system message, says that the tools of the conversation changed here. Request.Tools always lists
-// the tools after all changes. An adapter whose model takes changes in the conversation sends the tools as they were
-// at the start, and the changes in their places, so that the start of the request stays the same; others ignore it.
+// ToolChange, in a system message, records that the conversation's tools changed here. Request.Tools always lists the
+// tools after all changes. An adapter whose model accepts changes in the conversation sends the original tools first
+// and the changes in their places, so that the request's start stays the same; others ignore it.
 type ToolChange struct {
 	Add    []ToolDef     `json:"add,omitempty"`
 	Remove []RemovedTool `json:"remove,omitempty"` // before Add

@@ -23,9 +23,9 @@ type Request struct {
 	TopK        *int     `json:"top_k,omitempty"`
 	Stop        []string `json:"stop,omitempty"`
 
-	// Effort is the reasoning effort: "none", "minimal", "low", "medium", "high" or another one that the
-	// catalogue lists for the model; "" means the provider's default. ThinkingBudget sets a number of
-	// tokens instead, if the provider supports it.
+	// Effort is the reasoning effort: "none", "minimal", "low", "medium", "high" or another value that the catalogue
+	// lists for the model; "" means the provider's default. ThinkingBudget sets a number of tokens instead, if the
+	// provider supports it.
 	Effort         string `json:"effort,omitempty"`
 	ThinkingBudget *int   `json:"thinking_budget,omitempty"`
 
@@ -35,28 +35,29 @@ type Request struct {
 	// automatic cache breakpoints.
 	CacheKey string `json:"cache_key,omitempty"`
 	NoCache  bool   `json:"no_cache,omitempty"`
-	// CacheTTL is how long the provider keeps the cache, one of the model's Rules.CacheTTLs; "" means the default.
+	// CacheTTL is how long the provider keeps the cache. It must be in the model's Rules.CacheTTLs; "" means the
+	// default.
 	CacheTTL string `json:"cache_ttl,omitempty"`
 	// Tier is the service tier, such as "flex" or "priority"; "" means the provider's default. Tiers have their own
 	// prices.
 	Tier string `json:"tier,omitempty"`
-	// Display is how thinking is shown: "summarized", "omitted" or another value of the provider; "" means
+	// Display is how thinking is shown: "summarized", "omitted" or another value that the provider accepts; "" means
 	// summaries if the provider has them.
 	Display string `json:"display,omitempty"`
-	// Compact, if not empty, asks the server to summarise the conversation instead of answering it, with these
-	// instructions, on models whose Rules have Compacts. The answer is a Text with state, and its finish is
-	// FinishCompaction. Sent in place of the messages, it leaves the thinking in later messages valid.
+	// Compact, if not empty, asks the server to summarise the conversation with these instructions instead of answering
+	// it, on models whose Rules have Compacts. The answer is a Text with state and finishes with FinishCompaction. Sent
+	// in place of the summarised messages, it leaves the thinking in later messages valid.
 	Compact string `json:"compact,omitempty"`
 
 	// Attempts is the maximum number of attempts, if a client would make more; 0 means no limit. With a limit, it waits
 	// at most 10 seconds between them and does not repeat a timeout, because the caller has another model.
 	Attempts int `json:"attempts,omitempty"`
 
-	// Unary requests one whole answer instead of a stream. The caller sees the same events.
+	// Unary requests one whole answer instead of a stream. The caller gets the same events.
 	Unary bool `json:"unary,omitempty"`
 
-	// Options add to a request, by dialect ("openai-responses", "openai-chat", "anthropic", "gemini").
-	// They override what the adapter would send.
+	// Options add members and headers to a request, by dialect ("openai-responses", "openai-chat", "anthropic",
+	// "gemini"). They override the adapter's own.
 	Options map[string]Options `json:"options,omitempty"`
 
 	// Cache stores encoded messages and tools between the requests of one conversation.
@@ -65,7 +66,7 @@ type Request struct {
 
 // Options are additions to a request for one dialect.
 type Options struct {
-	Body   map[string]json.RawMessage `json:"body,omitempty"`   // top-level members of the request body
+	Body   map[string]json.RawMessage `json:"body,omitempty"`   // top-level request body members
 	Header map[string]string          `json:"header,omitempty"` // HTTP headers
 	Betas  []string                   `json:"betas,omitempty"`  // feature names for anthropic-beta
 }
@@ -74,17 +75,17 @@ type Options struct {
 type ToolDef struct {
 	Name        string          `json:"name,omitempty"`
 	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of an object
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema with type object
 	Strict      *bool           `json:"strict,omitempty"`
 	// Freeform makes the input text instead of JSON. Dialects without such tools use a function with one
 	// string parameter, "input".
 	Freeform *Freeform `json:"freeform,omitempty"`
-	// Hosted is a tool that the provider runs itself, in the form of the dialect. The other fields are then
-	// unused, and other dialects omit the tool.
+	// Hosted is a tool that the provider runs itself, as the dialect writes it. The other fields are then unused, and
+	// other dialects omit the tool.
 	Hosted State `json:"hosted,omitzero"`
 }
 
-// Freeform describes the input of a freeform tool. The zero value accepts any text.
+// Freeform describes a freeform tool's input. The zero value accepts any text.
 type Freeform struct {
 	Syntax     string `json:"syntax,omitempty"` // "lark" or "regex"
 	Definition string `json:"definition,omitempty"`
@@ -96,7 +97,7 @@ type ToolChoice struct {
 	Name string   `json:"name,omitempty"` // for ToolNamed
 }
 
-// ToolMode is the kind of a ToolChoice.
+// ToolMode selects how a ToolChoice restricts the model.
 type ToolMode string
 
 // The tool choices. The zero value means the provider's default, which is ToolAuto if there are tools.
@@ -115,16 +116,15 @@ type OutputFormat struct {
 	Strict      *bool           `json:"strict,omitempty"`
 }
 
-// Cache stores what adapters have encoded for one conversation, so that a request encodes only what is new. Messages
-// and tools must not change after they were in a request with it. The zero value is ready to use. A Cache is
-// safe for concurrent use.
+// Cache holds a conversation's encoded messages and tools, so that each is encoded once. Messages and tools must not
+// change after they were in a request with it. The zero value is ready to use. A Cache is safe for concurrent use.
 type Cache struct {
 	mu       sync.Mutex
 	encoders map[string]any
 }
 
-// Encoder calls use with the encoder of the name, after creating it with create if there is none yet.
-// Calls of use never overlap. A nil Cache always creates an encoder.
+// Encoder calls use with the encoder called name, which it creates with create at first use. Calls to use never
+// overlap. A nil Cache always creates an encoder.
 func (c *Cache) Encoder(name string, create func() any, use func(encoder any)) {
 	if c == nil {
 		use(create())

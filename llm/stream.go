@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// StreamEvent is an event of a model's answer. Index is the index of a part of the answer: all events of one
-// part have the same index, and parts may overlap.
+// StreamEvent is an event in a model's answer. Index identifies a part: all events for one part have the same index,
+// and parts may overlap.
 type StreamEvent interface{ streamEvent() }
 
-// Start is the first event of an answer.
+// Start is the first event in an answer.
 type Start struct {
 	ID, Model, RequestID string
 }
 
-// TextStart, TextDelta and TextEnd are the events of a text part.
+// TextStart, TextDelta and TextEnd carry a text part.
 type (
 	TextStart struct{ Index int }
 	TextDelta struct {
@@ -28,7 +28,7 @@ type (
 	}
 )
 
-// ThinkingStart, ThinkingDelta and ThinkingEnd are the events of a thinking part.
+// ThinkingStart, ThinkingDelta and ThinkingEnd carry a thinking part.
 type (
 	ThinkingStart struct{ Index int }
 	ThinkingDelta struct {
@@ -41,8 +41,7 @@ type (
 	}
 )
 
-// ToolCallStart, ToolCallDelta and ToolCallEnd are the events of a tool call. An interrupted call has no
-// ToolCallEnd.
+// ToolCallStart, ToolCallDelta and ToolCallEnd carry a tool call. An interrupted call has no ToolCallEnd.
 type (
 	ToolCallStart struct {
 		Index    int
@@ -77,17 +76,17 @@ type Raw struct {
 	Data []byte
 }
 
-// Retry announces that an attempt failed and that the next follows after Delay. If Discard is set, the
-// consumer must discard the events of the failed attempt.
+// Retry announces that an attempt failed and that the next follows after Delay. If Discard is set, the consumer must
+// discard the failed attempt's events.
 type Retry struct {
-	Attempt int // number of the next attempt, from 2
+	Attempt int // next attempt, from 2
 	Max     int // maximum number of attempts; 0 while the server is loading the model
 	Delay   time.Duration
 	Discard bool
-	Err     error // error of the failed attempt; [Spent] returns the tokens it used
+	Err     error // why the attempt failed; [Spent] returns the tokens it used
 }
 
-// Finish is the last event of an answer that did not fail.
+// Finish is the last event in a successful answer.
 type Finish struct{ Response *Response }
 
 func (Start) streamEvent()            {}
@@ -115,22 +114,21 @@ type Provider interface {
 	Stream(ctx context.Context, r *Request) iter.Seq2[StreamEvent, error]
 }
 
-// Shaper is implemented by providers that derive settings of a request, such as thinking, from the
-// conversation.
+// Shaper is implemented by providers that derive request settings, such as thinking, from the conversation.
 type Shaper interface {
 	// Shape returns these settings. If they differ from those of the previous request, the provider cannot
 	// use its prompt cache.
 	Shape(r *Request) string
 }
 
-// StreamFunc is the Stream method of a provider.
+// StreamFunc is a provider's Stream method.
 type StreamFunc func(ctx context.Context, r *Request) iter.Seq2[StreamEvent, error]
 
 // Middleware wraps calls to a provider.
 type Middleware func(next StreamFunc) StreamFunc
 
-// Collect reads a stream to its end and returns the response of its Finish event. Its Retried field holds the
-// tokens of failed attempts.
+// Collect reads a stream to its end and returns the response in its Finish event. Its Retried field holds the tokens
+// that failed attempts used.
 func Collect(stream iter.Seq2[StreamEvent, error]) (*Response, error) {
 	var retried Usage
 	for ev, err := range stream {

@@ -2,16 +2,16 @@
 //
 // # Requests
 //
-// System and developer messages become the system blocks, wherever they are in the conversation. Consecutive
-// messages of one role are merged, because user and assistant must alternate, and tool results come first in
-// their user message. Thinking is sent back with its signature to the model that made it and omitted for any
-// other. Empty texts are omitted; a short text replaces media that the API does not support. Arguments of a
-// tool call that are not a JSON object are sent as {"_raw": "…"}, those of a freeform tool as {"input": "…"}.
+// System and developer messages become system blocks, wherever they are in the conversation. Consecutive messages with
+// the same role are merged, because user and assistant must alternate, and tool results come first in their user
+// message. Thinking is sent back with its signature to the model that produced it and omitted for any other. Empty
+// texts are omitted; a short text replaces media that the API does not support. Tool call arguments that are not a JSON
+// object are sent as {"_raw": "…"}, freeform arguments as {"input": "…"}.
 //
-// The messages are last in the body, so that each request begins with the bytes of the previous one, up to the
-// end of its messages. Cache breakpoints are the exception: one is after the tools and the system blocks, one
-// at the end of the messages, and one where the previous request ended. They are placed unless Request.NoCache
-// is set or the caller sets cache_control.
+// The messages are last in the body, so that each request begins with the same bytes as the previous one, up to where
+// its messages ended. Cache breakpoints are the exception: one is after the tools and the system blocks, one after the
+// last message, and one where the previous request ended. They are placed unless Request.NoCache is set or the caller
+// sets cache_control.
 //
 // max_tokens is Request.MaxTokens, or the model's limit in the catalogue, or 32000.
 //
@@ -31,9 +31,9 @@
 //
 // # Answers
 //
-// The State of a part is a JSON object with the members of its block that have no field: the signature of
-// thinking, the citations of a text, the caller of a tool call. Blocks of server tools and unknown blocks
-// are stored whole as llm.Opaque. So is the container of an answer, which the next request names.
+// State is a JSON object with the block members that have no field in the part: a thinking signature, text citations, a
+// tool call's caller. Server tool blocks and unknown blocks are stored whole as llm.Opaque. So is the container in an
+// answer, which the next request names.
 //
 // A stream is complete only with its message_stop event.
 package anthropic
@@ -46,7 +46,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Name is the name of the dialect.
+// Name is the dialect name.
 const Name = "anthropic"
 
 // BaseURL is the default base URL.
@@ -62,7 +62,7 @@ type Config struct {
 	wire.Endpoint                // the default Name is "anthropic", the default BaseURL is [BaseURL]
 	AuthToken     string         // sent as a bearer token instead of the API key
 	Catalogue     *llm.Catalogue // nil means llm.DefaultCatalogue()
-	// Cloud means that the endpoint is that of a cloud platform, which does not take definitions of tools in messages.
+	// Cloud means that the endpoint belongs to a cloud platform, which does not accept tool definitions in messages.
 	Cloud bool
 }
 

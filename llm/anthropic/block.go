@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// containerKind is the Kind of the opaque part with the container of an answer.
+	// containerKind is the Kind of the opaque part that stores an answer's container.
 	containerKind = "container"
-	// resultKind is the Kind of the opaque part in a tool result with the members of its block that
-	// llm.ToolResult has no field for.
+	// resultKind is the Kind of the opaque part in a tool result that stores block members without a field in
+	// llm.ToolResult.
 	resultKind = "tool_result"
-	// compactionKind is the type of the block that the server writes in place of messages.
+	// compactionKind is the type of the block that the server writes to replace messages.
 	compactionKind = "compaction"
 )
 
@@ -27,7 +27,7 @@ type blocks struct {
 	prefix prefix
 	late   bool // the model takes system messages among the others
 	inline bool // and changes of tools in them
-	mark   int  // before the closing brace of the last block that may have a breakpoint; 0 if none
+	mark   int  // before the closing brace of the last block that may have a breakpoint, or 0
 	manual bool // a block has its own breakpoint
 }
 
@@ -40,12 +40,12 @@ func usable(s llm.State, model string) (wire.Value, bool) {
 	return v, err == nil && v.Kind() == '{'
 }
 
-// run writes one message of the API, and after a user message the system messages of the run.
+// run writes one API message, and after a user message the run's system messages.
 func (b *blocks) run(rn run, messages []llm.Message) error {
 	b.message(rn.role)
 	var err error
 	if rn.role == "user" && !rn.user {
-		b.systems(messages[rn.from:rn.to], "user") // there is no user message that they could follow
+		b.systems(messages[rn.from:rn.to], "user") // no user message precedes them
 	} else if rn.role == "user" {
 		err = b.user(messages[rn.from:rn.to])
 	} else {
@@ -72,7 +72,7 @@ func (b *blocks) message(role string) {
 	b.Open('[')
 }
 
-// systems writes the system messages of a run into one message. The API takes a system message only after a user message
+// systems writes a run's system messages into one message. The API accepts a system message only after a user message
 // and before an answer.
 func (b *blocks) systems(messages []llm.Message, role string) {
 	for i := range messages {
@@ -114,19 +114,19 @@ func (b *blocks) user(messages []llm.Message) error {
 	return nil
 }
 
-// bound adds what was written since start to the prefix of later thinking.
+// bound adds the bytes written since start to the prefix that later thinking is bound to.
 func (b *blocks) bound(role string, start int) {
 	if b.prefix.on {
 		b.prefix.add(role, bytes.TrimPrefix(b.Buf[start:], []byte(",")))
 	}
 }
 
-// instructs reports whether a role is that of instructions.
+// instructs reports whether r is a role for instructions.
 func instructs(r llm.Role) bool { return r == llm.RoleSystem || r == llm.RoleDeveloper }
 
 func fromUser(r llm.Role) bool { return r == llm.RoleUser || r == llm.RoleTool }
 
-// answer writes the parts of an assistant message, or of a compaction.
+// answer writes an assistant message or a compaction.
 func (b *blocks) answer(m *llm.Message) error {
 	switch {
 	case m.Role == llm.RoleUser:
@@ -159,7 +159,7 @@ func (b *blocks) answer(m *llm.Message) error {
 	return nil
 }
 
-// compaction returns the block of a compaction, if the message is one that the model can read.
+// compaction returns the compaction block in m, if the model can read it.
 func compaction(m *llm.Message, model string) (wire.Value, bool) {
 	if m.Role != llm.RoleUser || len(m.Parts) == 0 {
 		return nil, false
@@ -172,7 +172,7 @@ func compaction(m *llm.Message, model string) (wire.Value, bool) {
 	return state, ok && state.Get("type").Is(compactionKind)
 }
 
-// compaction writes the block of a compaction.
+// compaction writes a compaction block.
 func (b *blocks) compaction(state wire.Value) {
 	start := len(b.Buf)
 	b.Open('{')
@@ -180,7 +180,7 @@ func (b *blocks) compaction(state wire.Value) {
 	b.prefix.compacted(state, bytes.TrimPrefix(b.Buf[start:], []byte(",")))
 }
 
-// system writes a part of a system message.
+// system writes one system message part.
 func (b *blocks) system(p llm.Part) {
 	switch p := p.(type) {
 	case llm.Text:
@@ -195,7 +195,7 @@ func (b *blocks) system(p llm.Part) {
 	}
 }
 
-// content writes a part of a user message or a tool result.
+// content writes one part in a user message or a tool result.
 func (b *blocks) content(p llm.Part) error {
 	switch p := p.(type) {
 	case llm.Text:
@@ -276,7 +276,7 @@ func (b *blocks) call(c *llm.ToolCall) {
 	b.end(extra)
 }
 
-// input writes the arguments of a call, which must be an object.
+// input writes call arguments, which must be an object.
 func (b *blocks) input(c *llm.ToolCall) {
 	key := "input"
 	if !c.Custom {
@@ -328,7 +328,7 @@ func (b *blocks) result(r *llm.ToolResult) error {
 	return nil
 }
 
-// resultContent writes a part of a result. The API takes only text in the result of a call that failed.
+// resultContent writes one result part. The API accepts only text in a failed result.
 func (b *blocks) resultContent(p llm.Part, failed bool) error {
 	switch p.(type) {
 	case llm.Image, llm.Document:
@@ -381,7 +381,7 @@ func (b *blocks) document(m llm.Media) error {
 	return nil
 }
 
-// source opens a block of this kind and writes its source.
+// source opens a block and writes its source.
 func (b *blocks) source(kind, form, mime string, data func()) {
 	b.begin(kind)
 	b.Key("source")
@@ -391,7 +391,7 @@ func (b *blocks) source(kind, form, mime string, data func()) {
 	b.Close('}')
 }
 
-// plainID returns the id of a tool call in the characters that the API allows. Different ids stay different.
+// plainID replaces the characters in a tool call ID that the API does not allow. Different IDs stay different.
 func plainID(id string) string {
 	if id == "" {
 		return "call"

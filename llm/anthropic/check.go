@@ -17,7 +17,7 @@ func (p *plan) checkChoice(r *llm.Request) error {
 	return nil
 }
 
-// checkSampling leaves it to [head.sampling] to omit what is refused only while the model thinks.
+// checkSampling ignores parameters that are refused only while the model thinks: [head.sampling] omits them.
 func (p *plan) checkSampling(r *llm.Request) error {
 	switch p.model.Rules.Sampling {
 	case llm.RefusedAlways, llm.RefusedChanged:

@@ -77,8 +77,7 @@ func read(ia *interaction, body []byte) (*llm.Response, error) {
 	return a.Response(), err
 }
 
-// TestCorpus_EveryAnswerDecodesWithoutLoss compares each recorded answer with what the corpus
-// expects and with the raw body.
+// TestCorpus_EveryAnswerDecodesWithoutLoss compares each recorded answer with the corpus and with the raw body.
 func TestCorpus_EveryAnswerDecodesWithoutLoss(t *testing.T) {
 	for _, protocol := range []string{"anthropic-messages", "anthropic-vertex"} {
 		counts := map[string]int{}

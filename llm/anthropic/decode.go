@@ -67,8 +67,7 @@ func (d *decoder) finish() {
 	d.a.Finish(reason, d.stopReason)
 }
 
-// dropCut drops the last call of a whole answer that was truncated: its input is an object, but members may
-// be missing.
+// dropCut drops the last call in a truncated unary answer: its input is an object, but members may be missing.
 func (d *decoder) dropCut() {
 	if n := len(d.blocks); n > 0 && d.blocks[n-1].kind == callBlock && finishReason(d.stopReason) == llm.FinishLength {
 		d.a.Drop(d.blocks[n-1].part)
@@ -85,7 +84,7 @@ func (d *decoder) fillHollow(b *block, cut bool) {
 	d.fill(b)
 }
 
-// transformed reads what the server left out of the request.
+// transformed reads which parts of the request the server left out.
 func (d *decoder) transformed(v wire.Value) {
 	var list []llm.Dropped
 	for it := v.Get("input_transformations").Elements(); it.Next() && !d.a.Full(); {
@@ -99,7 +98,7 @@ func (d *decoder) transformed(v wire.Value) {
 	}
 }
 
-// detail reads the category of a refusal.
+// detail reads the refusal category.
 func (d *decoder) detail(v wire.Value) {
 	if category := v.Get("stop_details", "category").Str(); category != "" {
 		d.a.Detail(category)
@@ -145,7 +144,7 @@ func usage(raw wire.Value) llm.Usage {
 	return u
 }
 
-// withCompaction adds the tokens of a compaction, which the counts of the message do not contain.
+// withCompaction adds the tokens that a compaction used, which the message counts do not contain.
 func withCompaction(u llm.Usage, raw wire.Value) llm.Usage {
 	for it := raw.Get("iterations").Elements(); it.Next(); {
 		if it.Value.Get("type").Is("compaction") {
@@ -156,7 +155,7 @@ func withCompaction(u llm.Usage, raw wire.Value) llm.Usage {
 	return u
 }
 
-// addUsage copies the counts of an event over those of earlier ones.
+// addUsage overwrites the counts from earlier events with those in v.
 func (d *decoder) addUsage(v wire.Value) {
 	switch {
 	case v.Kind() != '{':
@@ -169,7 +168,7 @@ func (d *decoder) addUsage(v wire.Value) {
 	}
 }
 
-// overlay returns base with its members replaced by those of over that are not null.
+// overlay returns base with the non-null members of over in place of its own.
 func overlay(base, over wire.Value) wire.Value {
 	var e wire.Encoder
 	e.Open('{')
@@ -188,7 +187,7 @@ func overlay(base, over wire.Value) wire.Value {
 	return wire.Value(e.Buf)
 }
 
-// extras returns the members of a block that are neither known nor empty, or nil.
+// extras returns the block members that are neither known nor empty, or nil.
 func extras(v wire.Value, known ...string) []byte {
 	return wire.Rest(v, func(key string, v wire.Value) bool {
 		return !v.Exists() || string(v) == "[]" || slices.Contains(known, key)

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// breakpoint is the last member of a block that ends a cached prefix.
+	// breakpoint is the last member in a block that ends a cached prefix.
 	breakpoint = []byte(`,"cache_control":{"type":"ephemeral"}`)
 	closing    = []byte("]}")
 )
@@ -89,14 +89,14 @@ func header(opts llm.Options, planned []string) http.Header {
 	return h
 }
 
-// head is the part of a request body before its messages.
+// head is a request body up to its messages.
 type head struct {
 	wire.Head
-	mark   int  // position of the breakpoint; 0 if none
+	mark   int  // breakpoint position, or 0
 	manual bool // the caller places cache breakpoints
 }
 
-// head writes the body up to the messages, and completes the plan with the prefix of the messages.
+// head writes the body up to the messages, and completes the plan with the message prefix.
 func (p *plan) head(r *llm.Request, opts llm.Options, stream bool) (*head, error) {
 	h := &head{Head: wire.Head{Options: merged(opts.Body, *p)}}
 	h.manual = setsCacheControl(opts.Body)
@@ -145,7 +145,7 @@ func (p *plan) head(r *llm.Request, opts llm.Options, stream bool) (*head, error
 	return h, nil
 }
 
-// compaction writes what asks for a summary. The prompt of the server is replaced by the caller's.
+// compaction requests a summary with the caller's instructions instead of the server's prompt.
 func (h *head) compaction(instructions string) {
 	h.Open('{')
 	h.Field("type", "summarize")
@@ -198,7 +198,7 @@ func (h *head) system(r *llm.Request, p plan) []byte {
 	return b.Buf
 }
 
-// container returns the container of the last answer, or "".
+// container returns the container in the last answer, or "".
 func container(r *llm.Request) string {
 	for _, m := range slices.Backward(r.Messages) {
 		if m.Role != llm.RoleAssistant {
@@ -216,7 +216,7 @@ func container(r *llm.Request) string {
 	return ""
 }
 
-// merged returns the caller's options with thinking and output_config completed by those of the plan.
+// merged returns the caller's options, completed by the plan's thinking and output_config.
 func merged(options map[string]json.RawMessage, p plan) map[string]json.RawMessage {
 	options = maps.Clone(options)
 	for name, ours := range map[string][]byte{"thinking": p.thinking, "output_config": p.output} {

@@ -62,7 +62,7 @@ func TestEncode_Request(t *testing.T) {
 	tests := []struct {
 		name string
 		r    llm.Request
-		want string // members of the body beside those that every request here has
+		want string // body members beside those that every request here has
 	}{
 		{"max tokens come from the catalogue", llm.Request{Model: "old"}, `"model":"old","max_tokens":4096`},
 		{"max tokens of an unknown model", llm.Request{Model: "new"}, `"model":"new","max_tokens":32000`},

@@ -5,14 +5,14 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// history encodes the messages of a conversation. Consecutive messages of one role are a run, which is one
-// message of the API. A run is closed when another follows: it does not change and is encoded only once. The
-// last run may still grow and is encoded with every request.
+// history encodes a conversation's messages. Consecutive messages with the same role are a run, which is one API
+// message. A run is closed when another follows: it does not change and is encoded only once. The last run may still
+// grow and is encoded with every request.
 type history struct {
 	seen   wire.History
 	buf    []byte // the closed runs, append-only
 	closed int    // number of messages in closed runs
-	mark   int    // position of the breakpoint in the last closed user run; 0 if none
+	mark   int    // breakpoint position in the last closed user run, or 0
 	manual bool   // a block has its own breakpoint
 	prefix prefix // after the closed runs
 }
@@ -21,14 +21,14 @@ type history struct {
 type run struct {
 	role     string
 	from, to int
-	user     bool // it has parts of the user
+	user     bool // it has user parts
 	system   bool // it has parts of system messages
 }
 
-// lateRole is the role of a system message that stays among the others.
+// lateRole is the role of a system message that keeps its place in the conversation.
 const lateRole = "system"
 
-// add appends the messages and the end of the body, and returns the prefix of the answer. With mark set it places
+// add appends the messages and the end of the body, and returns the prefix before the answer. With mark set it places
 // breakpoints, unless a block has its own, and reports whether it did.
 func (h *history) add(body wire.Body, r *llm.Request, p plan, mark bool) (wire.Body, prefix, bool, error) {
 	if h.seen.Pending(r.Model+" "+p.prefix.head, r.Messages) == 0 {
@@ -141,7 +141,7 @@ func (p *plan) stays(r *llm.Request, i int) bool {
 	return (p.late || inPlace(&r.Messages[i], r.Model)) && begunBefore(r.Messages[:i])
 }
 
-// instructive reports whether any part of a system message becomes a block.
+// instructive reports whether any part in a system message becomes a block.
 func (p *plan) instructive(m *llm.Message, model string) bool {
 	for _, part := range m.Parts {
 		switch part := part.(type) {
@@ -162,8 +162,7 @@ func (p *plan) instructive(m *llm.Message, model string) bool {
 	return false
 }
 
-// inPlace reports whether a system message was parsed from among the messages of a request: then all its
-// parts have state.
+// inPlace reports whether a system message was parsed from among a request's messages: then all its parts have state.
 func inPlace(m *llm.Message, model string) bool {
 	for _, p := range m.Parts {
 		var s llm.State
@@ -189,7 +188,7 @@ func begunBefore(messages []llm.Message) bool {
 	return false
 }
 
-// sendable reports whether any of the parts becomes a block.
+// sendable reports whether any part becomes a block.
 func sendable(parts []llm.Part, role, model string) bool {
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -20,7 +20,7 @@ func turn(rng *rand.Rand, n int) []llm.Message {
 		return []llm.Message{llm.UserText(text), llm.AssistantText("answer to " + text)}
 	case 1:
 		return []llm.Message{llm.UserText(text), {Role: llm.RoleUser, Parts: []llm.Part{llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte(text)}}}}, llm.AssistantText("nice")}
-	case 2: // an answer that was cut off before it said anything
+	case 2: // an answer that was interrupted before it had content
 		return []llm.Message{llm.UserText(text), {Role: llm.RoleAssistant, Parts: []llm.Part{llm.Thinking{Text: "unsigned"}}}}
 	}
 	calls := []llm.Part{signed(fmt.Sprint(n), "m"), llm.Text{Text: "let me look"}}

@@ -70,7 +70,7 @@ func BedrockMessages() func(*llm.Request, *wire.Call) error {
 	}
 }
 
-// rehead rewrites the first piece of a body, with new members first and without the named ones.
+// rehead rewrites the first piece in a body: new members first, without the named members.
 func rehead(c *wire.Call, without []string, add func(*wire.Encoder)) error {
 	first := c.Body[0]
 	open := bytes.HasSuffix(first, []byte(`"messages":[`))

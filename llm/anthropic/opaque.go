@@ -9,10 +9,10 @@ import (
 type opaque struct {
 	kind    string
 	members []member
-	partial []byte // of the input
+	partial []byte // input deltas
 }
 
-// member is a member of the block: JSON, or a string that grows by deltas.
+// member is a block member: JSON, or a string that grows by deltas.
 type member struct {
 	key         string
 	value, text []byte
@@ -26,8 +26,8 @@ func newOpaque(v wire.Value) *opaque {
 	return o
 }
 
-// add applies a delta. Its strings are appended to those of the block, other members replace them, citations
-// are collected, and partial JSON becomes the input.
+// add applies a delta: strings are appended, other members replaced, citations collected, and partial JSON becomes the
+// input.
 func (o *opaque) add(delta wire.Value) {
 	for it := delta.Members(); it.Next(); {
 		switch key := string(it.Key); {
@@ -54,7 +54,7 @@ func (o *opaque) add(delta wire.Value) {
 	}
 }
 
-// member returns the member with this name. It adds one if there is none.
+// member returns the member named key. It adds one if necessary.
 func (o *opaque) member(key string) *member {
 	for i := range o.members {
 		if o.members[i].key == key {

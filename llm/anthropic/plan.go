@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// plan holds the settings of a request that depend on each other by the rules of the API and of the model.
+// plan holds the request settings that depend on each other by the API's and the model's rules.
 type plan struct {
 	model      llm.Model
 	maxTokens  int64
@@ -45,7 +45,7 @@ var efforts = []struct {
 	{"minimal", minBudget}, {"low", 4096}, {"medium", 10240}, {"high", 24576}, {"xhigh", 32768}, {"max", 65536},
 }
 
-// effortBudget returns the token budget of an effort.
+// effortBudget returns the token budget for an effort.
 func effortBudget(effort string) (tokens int64, ok bool) {
 	for _, e := range efforts {
 		if e.name == effort {
@@ -104,7 +104,7 @@ func (p *plan) forces(r *llm.Request) bool {
 		r.ToolChoice.Mode == llm.ToolRequired || r.ToolChoice.Mode == llm.ToolNamed
 }
 
-// conversation plans what may change in the middle of a conversation without changing its start.
+// conversation plans the changes that a conversation may contain without a different start.
 func (p *plan) conversation(r *llm.Request) {
 	rules := p.model.Rules
 	p.tools, p.late = r.Tools, rules.LateSystem
@@ -151,7 +151,7 @@ func changesTools(messages []llm.Message) bool {
 	})
 }
 
-// caching plans the breakpoints of the prompt cache.
+// caching plans the prompt cache breakpoints.
 func (p *plan) caching(r *llm.Request) {
 	p.breakpoint = breakpoint
 	if r.CacheTTL != "" && r.CacheTTL != "5m" {

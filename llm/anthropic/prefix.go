@@ -10,18 +10,18 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// boundKey is the member of a part's state that says what the part is bound to. It is not sent.
+// boundKey is the member in a part's state that names the prefix to which the part is bound. It is not sent.
 const boundKey = "_bound"
 
-// prefix is a digest of what a request has before a place in its messages. On models with a prefix check, thinking is
-// sent only if everything before it is as it was when the model wrote it. The API's own rule is the same: the system
-// prompt, the tools and the content of messages count, cache breakpoints do not, and earlier thinking counts only as
-// the block that came before.
+// prefix is a digest of everything before a place in a request's messages. On models with a prefix check, thinking is
+// sent only if everything before it is unchanged since the model wrote it. The API has the same rule: the system
+// prompt, the tools and message contents count, cache breakpoints do not, and earlier thinking counts only as the
+// preceding block.
 type prefix struct {
 	on   bool
-	head string // of the system prompt and the tools
+	head string // system prompt and tools
 	sum  string
-	last string // of the last thinking that was sent; "" if none was
+	last string // last thinking sent, or ""
 }
 
 // digest returns a short hash of pieces of text.
@@ -34,13 +34,13 @@ func digest(pieces ...[]byte) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:12])
 }
 
-// newPrefix returns the prefix of the first message.
+// newPrefix returns the prefix before the first message.
 func newPrefix(system, tools []byte) prefix {
 	head := digest(system, tools)
 	return prefix{on: true, head: head, sum: head}
 }
 
-// add adds a block of a message.
+// add adds one message block.
 func (p *prefix) add(role string, block []byte) {
 	if !p.on || len(block) == 0 {
 		return
@@ -72,8 +72,8 @@ func thought(state wire.Value) string {
 	return digest([]byte(state.Get("signature").Str()), []byte(state.Get("data").Str()))
 }
 
-// compacted continues after the block of a compaction. If system prompt and tools are as they were when the server wrote
-// it, what comes next is bound to what the block replaces.
+// compacted continues after a compaction block. If system prompt and tools are unchanged since the server wrote it,
+// later blocks are bound to the messages that it replaces.
 func (p *prefix) compacted(state wire.Value, block []byte) {
 	head, sum, _ := strings.Cut(state.Get(boundKey).Str(), " ")
 	if p.on && sum != "" && head == p.head {
@@ -97,8 +97,7 @@ func withBound(state wire.Value, bound string) []byte {
 	return e.Buf
 }
 
-// seal binds the thinking of an answer to the request that p is the prefix of, and turns the block of a compaction
-// into the text of its summary.
+// seal binds an answer's thinking to the request with prefix p, and turns a compaction block into its summary text.
 func (p prefix) seal(model string, m *llm.Message) {
 	b := blocks{model: model, prefix: p}
 	for i, part := range m.Parts {
@@ -119,7 +118,7 @@ func (p prefix) seal(model string, m *llm.Message) {
 	}
 }
 
-// summary returns the block of a compaction as a text. Other models get the text, this one the block.
+// summary returns a compaction block as text. Other models get the text, this model gets the block.
 func (p prefix) summary(o llm.Opaque) llm.Part {
 	block := wire.Value(o.State.Data)
 	o.State.Data = withBound(block, p.head+" "+p.sum)

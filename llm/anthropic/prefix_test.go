@@ -150,7 +150,7 @@ func TestPrefix_ManualBreakpointsMayMove(t *testing.T) {
 	}
 }
 
-// A compaction stands for what it replaces, as long as system prompt and tools stay the same.
+// A compaction represents the messages it replaces, while system prompt and tools stay the same.
 func TestPrefix_CompactionKeepsWhatFollows(t *testing.T) {
 	k := newTalk(t)
 	k.ask()

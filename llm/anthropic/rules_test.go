@@ -15,7 +15,7 @@ const (
 	bound      = `{"type":"adaptive","display":"summarized",` + drops + `}`
 )
 
-// The rows follow the vendor's table of models: what each accepts, and what it does unless told otherwise.
+// The rows follow the vendor's model table: which thinking each model accepts, and its default.
 func TestRules_ThinkingOfEachModel(t *testing.T) {
 	for _, tt := range []struct {
 		model, effort, thinking, output, betas string

@@ -7,11 +7,11 @@ import (
 
 func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return &decoder{a: a} }
 
-// decoder reads the events of a stream.
+// decoder reads stream events.
 type decoder struct {
 	a          *wire.Assembler
 	blocks     []block
-	id         string // of the current message
+	id         string // current message
 	usage      wire.Value
 	stopReason string
 	container  wire.Value
@@ -19,7 +19,7 @@ type decoder struct {
 	output     bool // the output tool was called
 }
 
-// event holds the members of an event.
+// event holds an event's members.
 type event struct {
 	kind, index, delta, block, message, usage wire.Value
 }
@@ -112,7 +112,7 @@ func (d *decoder) start(message wire.Value) {
 	}
 }
 
-// abandon closes the blocks of an interrupted message.
+// abandon closes the open blocks in an interrupted message.
 func (d *decoder) abandon() {
 	for i := range d.blocks {
 		if b := &d.blocks[i]; b.kind == callBlock {
@@ -174,7 +174,7 @@ func (d *decoder) delta(index int64, delta, v wire.Value) {
 	d.a.Raw("content_block_delta", v)
 }
 
-// announce opens the block of a delta without a start, if the delta determines its type.
+// announce opens the block for a delta without a start, if the delta determines its type.
 func (d *decoder) announce(index int64, kind wire.Value) *block {
 	switch {
 	case kind.Is("text_delta"):
@@ -195,7 +195,7 @@ func (d *decoder) find(index int64) *block {
 	return nil
 }
 
-// blockCost is about what a block needs besides its content.
+// blockCost approximates a block's memory without its content.
 const blockCost = 512
 
 // begin opens a block. It ignores a repeated start, and one for a block of message_start.
@@ -282,7 +282,7 @@ func (d *decoder) close(b *block) {
 	d.seal(b)
 }
 
-// fill ends a call. Without deltas, its arguments are the input of its start.
+// fill ends a call. Without deltas, the input in its start becomes its arguments.
 func (d *decoder) fill(b *block) {
 	if d.a.SoFar(b.part) == "" {
 		d.a.Delta(b.part, b.input)

@@ -39,7 +39,7 @@ func ending(reason string) string {
 
 const done = `{"type":"message_stop"}`
 
-// readStream returns the response, the types of the events, and the error.
+// readStream returns the response, the event types, and the error.
 func readStream(stream string) (*llm.Response, []string, error) {
 	var kinds []string
 	a := wire.NewAssembler(Name, "m", func(ev llm.StreamEvent) bool {

@@ -12,16 +12,16 @@ const (
 	textBlock
 	thinkingBlock
 	callBlock
-	outputBlock // a call of the output tool, which becomes text
+	outputBlock // an output tool call, which becomes text
 )
 
-// block is the state of a content block.
+// block is the state of one content block.
 type block struct {
 	index     int64
 	kind      int
 	typ, id   string
-	part      int    // of the assembler, except for an opaque block
-	input     string // of a tool call, from its start
+	part      int    // assembler part, except for an opaque block
+	input     string // tool call input in its start
 	signature []byte
 	citations []byte
 	extra     []byte
@@ -34,7 +34,7 @@ type block struct {
 	hollow    bool // a closed call without arguments
 }
 
-// takes reports whether deltas of this kind contain the block's text.
+// takes reports whether deltas with this type contain the block's text.
 func (b *block) takes(kind wire.Value) bool {
 	switch b.kind {
 	case textBlock:
@@ -64,7 +64,7 @@ func (b *block) add(kind, value, delta wire.Value) bool {
 	return true
 }
 
-// unseen returns the text of a delta without what repeats the start of the block.
+// unseen removes from a delta the text that repeats the block's start.
 func (b *block) unseen(s string) string {
 	if b.repeated == "" {
 		return s
@@ -85,7 +85,7 @@ func (b *block) cite(citation wire.Value) {
 	b.citations = append(b.citations, citation...)
 }
 
-// state returns the members of the block except its text, as an object.
+// state returns the block members except its text, as an object.
 func (b *block) state() []byte {
 	if len(b.signature) == 0 && len(b.citations) == 0 {
 		return b.extra

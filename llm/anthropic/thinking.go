@@ -34,7 +34,7 @@ func (p *plan) adaptive(r *llm.Request) (effort string) {
 	return effort
 }
 
-// lowest returns the least effort of a model that cannot stop thinking.
+// lowest returns the least effort for a model that cannot stop thinking.
 func (p *plan) lowest() string {
 	if len(p.model.Efforts) == 0 {
 		return ""
@@ -98,8 +98,8 @@ func (p *plan) budget(r *llm.Request, forced bool) {
 	p.thinking, p.thinks = e.Buf, true
 }
 
-// roundWithoutThinking reports whether the conversation ends in a tool round whose first answer does not begin
-// with thinking of this model. The API refuses to enable thinking there.
+// roundWithoutThinking reports whether the conversation ends in a tool round whose first answer does not begin with
+// this model's thinking. The API refuses to enable thinking there.
 func roundWithoutThinking(r *llm.Request) bool {
 	first := -1
 	for i := len(r.Messages); i > 0; {

@@ -9,8 +9,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// outputTool is the reserved name of the tool for structured output on models that do not support it
-// directly. The decoder turns its calls into text.
+// outputTool is the reserved tool name for structured output on models that do not support it directly. The decoder
+// turns calls to it into text.
 const outputTool = "reins_json_output"
 
 var anyObject = json.RawMessage(`{"type":"object"}`)
@@ -86,7 +86,7 @@ func writeTool(e *wire.Encoder, t *llm.ToolDef) (written bool, err error) {
 	return true, nil
 }
 
-// toolChange writes the blocks of a change of tools.
+// toolChange writes the blocks for a tool change.
 func (b *blocks) toolChange(c *llm.ToolChange) {
 	for _, removed := range c.Remove {
 		b.begin("tool_removal")
