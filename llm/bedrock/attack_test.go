@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// TestAttack_EndlessAnswerIsStopped repeats events without end. NUMBER is the number of the event.
+// TestAttack_EndlessAnswerIsStopped repeats events without end. NUMBER is the event number.
 func TestAttack_EndlessAnswerIsStopped(t *testing.T) {
 	text := strings.Repeat("abcd", 1000)
 	for _, tt := range []struct{ name, event, data string }{

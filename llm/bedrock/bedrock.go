@@ -3,24 +3,24 @@
 //
 // # Requests
 //
-// System and developer messages become the system blocks, wherever they are. Consecutive messages of one role are
-// merged. Blank texts are omitted, and a short text replaces media that the API does not support. Arguments of a tool
-// call that are not a JSON object are sent as {"_raw": "…"}, those of a freeform tool as {"input": "…"}. If the
-// conversation has tool calls but the request has no tools, the called ones are declared, because the API requires it.
-// The API has no tool choice "none": the tools are then omitted, if the conversation has no calls.
+// System and developer messages become system blocks, wherever they are. Consecutive messages with the same role are
+// merged. Blank texts are omitted, and a short text replaces media that the API does not support. Tool call arguments
+// that are not a JSON object are sent as {"_raw": "…"}, freeform arguments as {"input": "…"}. If the conversation has
+// tool calls but the request has no tools, the called tools are declared, because the API requires it. The API has no
+// tool choice "none": the tools are then omitted, if the conversation has no calls.
 //
-// JSON output is requested by an instruction, never by a forced tool, because few models support more. Effort is sent to
-// models that are known to support it: Amazon Nova 2, gpt-oss, and Claude with adaptive thinking. What Claude accepts is
-// in its llm.Rules: settings of the caller that it refuses are errors, and so are CacheTTL and Compact, which Converse
+// JSON output is requested by an instruction, never by a forced tool, because few models support more. Effort is sent
+// to models that are known to support it: Amazon Nova 2, gpt-oss, and Claude with adaptive thinking. Claude's llm.Rules
+// decide which settings it accepts: any other setting is an error, and so are CacheTTL and Compact, which Converse
 // cannot carry. The service tiers are default, flex, priority and reserved. TopK, ThinkingBudget, ParallelTools,
-// ToolDef.Strict, CacheKey and NoCache are ignored. Options replace members of the body, such as
-// additionalModelRequestFields or guardrailConfig.
+// ToolDef.Strict, CacheKey and NoCache are ignored. Options replace body members, such as additionalModelRequestFields
+// or guardrailConfig.
 //
 // # Answers
 //
-// The State of thinking is a JSON object with its signature or its redacted content. It is sent back to the model that
-// made it; thinking without either is not sent back. The State of a text with citations is its whole block. Blocks that
-// are not modelled are llm.Opaque.
+// A thinking part's State is a JSON object with its signature or its redacted content. It is sent back to the model
+// that produced it; thinking without either is not sent back. The State of a text with citations is its whole block.
+// Unknown blocks are llm.Opaque.
 package bedrock
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Name is the name of the dialect.
+// Name is the dialect name.
 const Name = "bedrock-converse"
 
 // Config configures a provider.

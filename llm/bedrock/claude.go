@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// info returns what the catalogue says about a model. Unknown models of Anthropic have the rules of the newest model of
+// info returns the catalogue's entry for a model. Unknown Anthropic models have the same rules as the newest model in
 // their family.
 func (d dialect) info(name string) llm.Model {
 	m, ok := d.catalogue.Lookup("bedrock", name)
@@ -21,7 +21,7 @@ func (d dialect) info(name string) llm.Model {
 	return m
 }
 
-// tiers lists the service tiers of the API.
+// tiers lists the API's service tiers.
 var tiers = []string{"default", "flex", "priority", "reserved"}
 
 // check returns an error if the caller set something that the model or the API refuses.
@@ -84,7 +84,7 @@ func claudeFields(r *llm.Request, m llm.Model) string {
 	}
 	e.StrField("display", display)
 	if m.Rules.PrefixCheck {
-		// Without it, one change in the history would make the model refuse all requests of the conversation.
+		// Without it, one change in the history would make the model refuse every later request.
 		betas = append(betas, bindingBeta)
 		e.Key("block_binding")
 		e.Raw([]byte(`{"prefix_mismatch_behavior":"drop_block"}`))

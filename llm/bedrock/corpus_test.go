@@ -28,7 +28,7 @@ type interaction struct {
 	}
 }
 
-// recorded returns the recorded calls. The sample has none of this protocol.
+// recorded returns the recorded calls. The sample has none for this protocol.
 func recorded(t *testing.T) []interaction {
 	t.Helper()
 	if corpus.IsSample(t) {
@@ -56,7 +56,7 @@ func (ia *interaction) read(body []byte) (*llm.Response, error) {
 	return a.Response(), err
 }
 
-// answer is what a recorded answer contains, read with encoding/json.
+// answer is the content of a recorded answer, read with encoding/json.
 type answer struct {
 	text, thinking, stop string
 	arguments            map[string]any // by id
@@ -206,8 +206,8 @@ func TestCorpus_EveryAnswerDecodesWithoutLoss(t *testing.T) {
 	}
 }
 
-// TestCorpus_EveryRequestParsesAndEncodesToItself allows that consecutive messages of one role are merged, and that what is
-// empty and the default status of tool results are omitted.
+// TestCorpus_EveryRequestParsesAndEncodesToItself allows that consecutive messages with the same role are merged, and
+// that empty members and the default status of tool results are omitted.
 func TestCorpus_EveryRequestParsesAndEncodesToItself(t *testing.T) {
 	n := 0
 	d := NewDialect(Config{})

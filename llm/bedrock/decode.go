@@ -39,7 +39,7 @@ func (dialect) Decode(body []byte, a *wire.Assembler) error {
 	return nil
 }
 
-// whole adds a block that arrived whole. It returns the part of a tool call, which stays open, or -1.
+// whole adds a block that arrived whole. It returns a tool call's part, which stays open, or -1.
 func (d *decoder) whole(v wire.Value) int {
 	if t := v.Get("text"); t.Kind() == '"' {
 		i := d.a.BeginText()
@@ -70,7 +70,7 @@ func (d *decoder) whole(v wire.Value) int {
 	return -1
 }
 
-// kind returns the name of a block, which is its only member.
+// kind returns a block's name, which is its only member.
 func kind(v wire.Value) string {
 	m := v.Members()
 	m.Next()
@@ -81,7 +81,7 @@ func (dialect) NewDecoder(a *wire.Assembler) wire.Decoder {
 	return &decoder{a: a, blocks: map[int64]*block{}}
 }
 
-// decoder reads the events of a stream.
+// decoder reads stream events.
 type decoder struct {
 	a      *wire.Assembler
 	blocks map[int64]*block
@@ -185,7 +185,7 @@ func (d *decoder) thinking(index int64, delta wire.Value) {
 	if delta.Get("redactedContent").Exists() {
 		open = func() int { return -1 }
 	}
-	const blockCost = 512 // about what a block needs besides its content
+	const blockCost = 512 // approximate memory for a block without its content
 	if d.a.Hold(blockCost + len(delta)) {
 		b := d.begin(index, open, false)
 		d.a.Delta(b.part, delta.Get("text").Str())
@@ -211,7 +211,7 @@ func (d *decoder) end(b *block) {
 	d.a.End(b.part)
 }
 
-// state returns what must be sent back with thinking, or nil.
+// state returns the thinking State to send back, or nil.
 func (b *block) state() []byte {
 	if len(b.signature)+len(b.redacted) == 0 {
 		return nil
@@ -224,7 +224,7 @@ func (b *block) state() []byte {
 	return e.Buf
 }
 
-// finish completes the answer. The arguments of a complete call without any become {}.
+// finish completes the answer. A complete call without arguments gets {}.
 func (d *decoder) finish() {
 	reason := finishReason(d.stop)
 	if reason == llm.FinishStop && len(d.calls) > 0 {

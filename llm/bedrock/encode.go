@@ -164,7 +164,7 @@ func tools(h *wire.Head, r *llm.Request) {
 	h.Close('}')
 }
 
-// calledTools returns a tool for every name in the calls of a conversation.
+// calledTools returns a tool for every name that a conversation's calls use.
 func calledTools(messages []llm.Message) (defs []llm.ToolDef) {
 	seen := map[string]bool{}
 	for _, m := range messages {
@@ -199,7 +199,7 @@ func toolSpec(e *wire.Encoder, t llm.ToolDef) {
 	e.Buf = append(e.Buf, "}}}"...)
 }
 
-// system writes the instructions, and the schema of the output.
+// system writes the instructions and the output schema.
 func system(h *wire.Head, r *llm.Request) {
 	var texts []string
 	for _, m := range r.Messages {

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// checked fails on answers that violate the contract of the decoder.
+// checked fails on answers that violate the decoder's contract.
 func checked(t *testing.T, resp *llm.Response, err error) {
 	t.Helper()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 type messageEncoder struct {
 	history wire.History
 	out     wire.Encoder
-	role    string // of the open message, or ""
+	role    string // role of the open message, or ""
 	model   string
 }
 
@@ -253,7 +253,7 @@ func letter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// plainID returns the id of a tool call in the form that the API allows. Different ids stay different.
+// plainID replaces the characters in a tool call ID that the API does not allow. Different IDs stay different.
 func plainID(id string) string {
 	const longest = 64
 	plain := strings.Map(func(r rune) rune {

@@ -35,7 +35,7 @@ func SignFor(service, region string, credentials func(context.Context) (Credenti
 
 const algorithm = "AWS4-HMAC-SHA256"
 
-// sign adds the headers of the signature. It signs the host, the content type and all headers of AWS.
+// sign adds the signature headers. It signs the host, the content type and all AWS headers.
 func sign(r *http.Request, body []byte, c Credentials, region, service string, now time.Time) {
 	date := now.UTC().Format("20060102T150405Z")
 	r.Header.Set("X-Amz-Date", date)
@@ -53,7 +53,7 @@ func sign(r *http.Request, body []byte, c Credentials, region, service string, n
 		", SignedHeaders="+signed+", Signature="+hex.EncodeToString(signature))
 }
 
-// canonicalRequest returns what is signed, and the names of the signed headers.
+// canonicalRequest returns the text to sign and the names of the signed headers.
 func canonicalRequest(r *http.Request, body []byte) (canonical, signed string) {
 	headers := map[string]string{"host": r.Host}
 	for name, values := range r.Header {

@@ -12,8 +12,8 @@ import (
 // example is the user in the examples of AWS.
 var example = Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
 
-// TestSign_AgreesWithTheDocumentedExamples checks signatures from the documentation and the test suite of AWS.
-// Package llm/oracletest compares the signer with that of the AWS SDK.
+// TestSign_AgreesWithTheDocumentedExamples checks signatures from AWS documentation and its test suite. Package
+// llm/oracletest compares the signer with the AWS SDK.
 func TestSign_AgreesWithTheDocumentedExamples(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, url, contentType, body, region, service, signed, signature string

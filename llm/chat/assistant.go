@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// fieldsKind is the kind of opaque parts with members of their message.
+// fieldsKind is the kind of opaque parts that hold members of their message.
 const fieldsKind = "message"
 
 // goesBack lists the kinds of opaque parts that are sent back.
@@ -93,8 +93,8 @@ func object(key, text string) string {
 	return string(append(b, '}'))
 }
 
-// replays reports whether a thinking part is sent back. Readable reasoning that the server requires goes to all models of
-// the provider.
+// replays reports whether a thinking part is sent back. Readable reasoning that the server requires goes to all of the
+// provider's models.
 func (c *conversation) replays(p llm.Thinking) bool {
 	if c.quirks.NoReplay || p.State.For(Name, c.model) {
 		return !c.quirks.NoReplay
@@ -111,7 +111,7 @@ func (c *conversation) reasons(parts []llm.Part) bool {
 	})
 }
 
-// reasoning writes thinking as members of the message.
+// reasoning writes thinking as message members.
 func (c *conversation) reasoning(parts []llm.Part, calls bool) {
 	var member string
 	var text strings.Builder
@@ -147,7 +147,7 @@ func (c *conversation) field(name, text string) {
 	c.out.Str(text)
 }
 
-// members adds the members of an object to the open object, which must not be empty.
+// members adds an object's members to the open object, which must not be empty.
 func (c *conversation) members(object wire.Value) {
 	for m := object.Members(); m.Next(); {
 		c.out.Buf = append(c.out.Buf, ',')
@@ -157,7 +157,7 @@ func (c *conversation) members(object wire.Value) {
 	}
 }
 
-// fields writes the members of the message in opaque parts.
+// fields writes the message members that opaque parts hold.
 func (c *conversation) fields(parts []llm.Part) {
 	for _, p := range parts {
 		if o, ok := p.(llm.Opaque); ok && isFields(o) && o.State.For(Name, c.model) {

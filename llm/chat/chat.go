@@ -1,38 +1,38 @@
 // Package chat implements OpenAI's Chat Completions protocol for all compatible servers: hosted vendors, gateways
 // and local servers.
 //
-// Servers differ in the requests they accept. A [Quirks] value describes the differences. [QuirksFor] selects it
-// by the host of the base URL and the model, unless Config.Quirks is set. Answers need no table: the decoder
-// accepts every known form from every server. Package texttools recovers tool calls that a model wrote as text.
+// Servers differ in the requests they accept. A [Quirks] value describes the differences. [QuirksFor] selects it by
+// model and base URL host, unless Config.Quirks is set. Answers need no table: the decoder accepts every known form
+// from every server. Package texttools recovers tool calls that a model wrote as text.
 //
 // # Differences from llm.Request
 //
-//   - The text parts of a message are sent as one string, separated by a blank line (without a separator in an assistant
+//   - A message's text parts are sent as one string, separated by a blank line (without a separator in an assistant
 //     message), because many servers do not accept lists of text.
-//   - Tool messages contain only text. Images and files of a tool result follow in a user message after the last result of
-//     the turn, and the tool message says so.
+//   - Tool messages contain only text. Images and files in tool results follow in a user message after the turn's last
+//     result, and the tool message refers to them.
 //   - A failed tool result starts with "Error: ".
 //   - Freeform tools are sent as functions with one string parameter, "input". Their calls arrive as ordinary calls with the
 //     arguments {"input": …}.
-//   - Arguments of a tool call that are not a JSON object are sent as {"_raw": "…"}, empty ones as {}.
+//   - Tool call arguments that are not a JSON object are sent as {"_raw": "…"}, empty arguments as {}.
 //   - A refusal is an opaque part of kind "refusal", and the answer finishes with llm.FinishContentFilter.
-//   - Only the first choice of an answer is read.
-//   - Thinking between <think> tags at the start of the text becomes a Thinking part without state.
-//   - Without MaxTokens, the limit is max_output of the model, if the catalogue lists it for this provider.
+//   - Only the first choice in an answer is read.
+//   - Thinking between <think> tags before the text becomes a Thinking part without state.
+//   - Without MaxTokens, the limit is the model's max_output, if the catalogue lists it for this provider.
 //
 // # Provider state
 //
-// The state of a Thinking part determines where its text is sent back: a JSON string names a member of the
-// assistant message ("reasoning_content"), an object with a type is a content part (Mistral), and any other object
-// contains whole members ("reasoning_details"). The state of a ToolCall, and an Opaque part of kind "message",
-// contain further members of the call or the message. The state of a Text part is its content part. Thinking
-// without state of this dialect and model is not sent, but see [Quirks].ReasoningDue.
+// A Thinking part's state determines where its text is sent back: a JSON string names an assistant message member
+// ("reasoning_content"), an object with a type is a content part (Mistral), and any other object contains whole members
+// ("reasoning_details"). The state of a ToolCall, and an Opaque part with kind "message", contain further members for
+// the call or the message. The state of a Text part is its content part. Thinking without state for this dialect and
+// model is not sent, but see [Quirks].ReasoningDue.
 //
 // # Settings
 //
-// A setting that the server does not have or that the rules of the model in the catalogue refuse is a configuration
-// error: temperature, top_p, a thinking budget, a cache lifetime, a service tier, and tools on models of OpenAI that accept
-// them only over the Responses API.
+// A setting that the server does not have or that the catalogue's rules for the model refuse is a configuration error:
+// temperature, top_p, a thinking budget, a cache lifetime, a service tier, and tools on OpenAI models that accept them
+// only over the Responses API.
 //
 // # Parse
 //
@@ -98,7 +98,7 @@ func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Str
 	return texttools.Recover(p.Provider.Stream)(ctx, r)
 }
 
-// NewDialect returns the protocol with fixed quirks. The zero Quirks are those of OpenAI's own API.
+// NewDialect returns the protocol with fixed quirks. The zero Quirks describe OpenAI's own API.
 func NewDialect(q Quirks) wire.Dialect {
 	d := new(dialect)
 	d.fix(q)
@@ -132,7 +132,7 @@ type dialect struct {
 	provider  string
 	baseURL   string
 	catalogue *llm.Catalogue
-	cacheKey  string // of this dialect's encoder in an llm.Cache
+	cacheKey  string // key of the encoder in an llm.Cache
 }
 
 func (d *dialect) fix(q Quirks) {
@@ -158,7 +158,7 @@ func (d *dialect) Authorize(h http.Header, key string) {
 	h.Set("Authorization", "Bearer "+key)
 }
 
-// known returns a model from the catalogue, or the newest one of its family.
+// known returns a model from the catalogue, or the newest model in its family.
 func (d *dialect) known(model string) (llm.Model, bool) {
 	if d.catalogue == nil {
 		return llm.Model{}, false
@@ -175,8 +175,8 @@ func (d *dialect) serves(model string) bool {
 	return ok
 }
 
-// maxTokens returns the limit of an answer: that of the request or, for a model that the catalogue lists for this
-// provider, that of the model. Without any, some servers let a model write without end.
+// maxTokens returns the output limit: from the request or, for a model that the catalogue lists for this provider, from
+// the model. Without a limit, some servers let a model write without end.
 func (d *dialect) maxTokens(r *llm.Request) int64 {
 	if r.MaxTokens > 0 || d.catalogue == nil {
 		return int64(r.MaxTokens)

@@ -11,8 +11,8 @@ import (
 // cacheControl is the member that requests a prompt cache.
 const cacheControl = "cache_control"
 
-// check returns an error for settings that the server or the model refuses. It returns the value of cache_control, nil
-// if there is none.
+// check returns an error for settings that the server or the model refuses. It returns the value for cache_control, or
+// nil.
 func (d *dialect) check(r *llm.Request, q Quirks, m llm.Model) (caches []byte, err error) {
 	effort := cmp.Or(wire.Effort(r.Effort, m.Efforts), m.Rules.DefaultEffort)
 	thinks := m.Reasoning && effort != "none"

@@ -279,7 +279,7 @@ func secretsIn(raw json.RawMessage) (out []string) {
 	return out
 }
 
-// events returns the JSON objects of an answer.
+// events returns an answer's JSON objects.
 func events(i interaction) [][]byte {
 	body := i.body()
 	if !i.Streaming || bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {

@@ -54,7 +54,7 @@ func isError(v wire.Value) bool {
 	return failed
 }
 
-// stream decodes the events of an answer. A whole answer is a stream of one event.
+// stream decodes an answer's events. A whole answer is a stream with one event.
 type stream struct {
 	a        *wire.Assembler
 	whole    bool // not streamed
@@ -66,7 +66,7 @@ type stream struct {
 	details  details
 	mistral  bool // the thinking arrived as content parts
 	calls    []call
-	legacy   int // the part of a function_call, or -1
+	legacy   int // function_call part, or -1
 	refusal  []byte
 	finished bool
 	raw      string // the finish reason
@@ -91,7 +91,7 @@ func (d *dialect) newStream(a *wire.Assembler) *stream {
 	return s
 }
 
-// Event decodes one event of a stream.
+// Event decodes one stream event.
 func (s *stream) Event(ev wire.Event) error {
 	data := bytes.TrimSpace(ev.Data)
 	if len(data) == 0 {
@@ -120,7 +120,7 @@ func (s *stream) End() {
 	}
 }
 
-// chunk decodes one object of a stream, or a whole answer.
+// chunk decodes one JSON object: a stream event or a whole answer.
 func (s *stream) chunk(v wire.Value) error {
 	var id, model, choices, usage wire.Value
 	suspect := false
@@ -204,7 +204,7 @@ func hasMembers(v wire.Value) bool {
 	return m.Next()
 }
 
-// delta decodes a piece of the message, or all of it.
+// delta decodes the message or a piece of it.
 func (s *stream) delta(v, chunk wire.Value) {
 	var content, details, calls, legacy wire.Value
 	reasoned := false
@@ -295,7 +295,7 @@ func (s *stream) write(text string) {
 	s.say(text)
 }
 
-// flush decodes the text that may have been the start of a tag.
+// flush decodes held text that might have begun a tag.
 func (s *stream) flush() {
 	thinking, text := s.inline.flush()
 	s.reason("", thinking)
@@ -313,7 +313,7 @@ func (s *stream) say(text string) {
 	s.a.Delta(s.text, text)
 }
 
-// other stores an unknown member of the message, unless it is empty.
+// other stores an unknown message member, unless it is empty.
 func (s *stream) other(key []byte, v wire.Value) {
 	if v.Kind() == '{' && hasMembers(v) && !blank(v) || v.Kind() == '[' && hasElements(v) {
 		data := append([]byte("{"), wire.AppendString(nil, string(key))...)

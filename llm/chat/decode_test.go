@@ -23,7 +23,7 @@ func read(stream string) (*llm.Response, []llm.StreamEvent, error) {
 	return a.Response(), events, err
 }
 
-// sse returns a stream of deltas. One that starts with '!' is a whole event.
+// sse returns a stream of deltas. A delta that starts with '!' is a whole event.
 func sse(deltas ...string) string {
 	var b strings.Builder
 	for _, d := range deltas {

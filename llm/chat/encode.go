@@ -12,7 +12,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Encode encodes a request. The messages come last, so that the body is a prefix of the conversation's next request.
+// Encode encodes a request. The messages come last, so that the body is a prefix of the next request in the
+// conversation.
 func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	q := d.quirks(r.Model)
 	opts := r.Options[Name]
@@ -113,7 +114,7 @@ func (h *head) drop(name string) {
 	delete(h.Options, name)
 }
 
-// merge writes an object, merged with the option of that name. The option's members win; null ones are dropped.
+// merge writes an object, merged with the option called name. The option's members win; null members are dropped.
 func (h *head) merge(name string, ours []byte) {
 	opt, err := wire.ParseJSON(h.Options[name])
 	if err != nil || opt.Kind() != '{' {
@@ -169,7 +170,7 @@ func (h *head) sampling(r *llm.Request, q Quirks, maxTokens int64) {
 	}
 }
 
-// effort writes the reasoning effort in the server's form, the nearest of the supported ones.
+// effort writes the reasoning effort in the server's form, as the nearest supported value.
 func (h *head) effort(r *llm.Request, q Quirks, supported []string) {
 	if r.Effort == "" && r.ThinkingBudget == nil {
 		return

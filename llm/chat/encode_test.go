@@ -87,7 +87,7 @@ func TestEncode_ARequestIsAPrefixOfTheNext(t *testing.T) {
 				t.Fatal(err)
 			}
 			now := call.Body.Bytes()
-			// A merged message changes the end of the previous one.
+			// A merged message changes the previous message's end.
 			joined := d.(*dialect).quirks("m").Merge && messages[n-1].Role == llm.RoleUser
 			if before != nil && !joined && !bytes.HasPrefix(now, bytes.TrimSuffix(before, []byte("]}"))) {
 				t.Fatalf("%s: request %d does not continue the previous one:\n%s\n%s", name, n, before, now)

@@ -25,7 +25,7 @@ func finishReason(raw string) llm.FinishReason {
 	return llm.FinishOther
 }
 
-// finish completes the answer. An answer without a reason has stopped, unless it ends within the arguments of a call.
+// finish completes the answer. An answer without a reason has stopped, unless it ends within call arguments.
 func (s *stream) finish() error {
 	if s.a.Done() {
 		return nil
@@ -67,7 +67,7 @@ func (s *stream) finishThinking() {
 	s.details.items = nil
 }
 
-// broken reports whether the arguments of the last call are incomplete.
+// broken reports whether the last call's arguments are incomplete.
 func (s *stream) broken() bool {
 	if len(s.calls) == 0 {
 		return false
@@ -90,7 +90,7 @@ func (s *stream) count(v wire.Value) {
 // Usage returns the latest token counts. Most servers send them once, after the answer.
 func (s *stream) Usage() (u llm.Usage, final bool) { return s.usage, s.finished && s.usage.Raw != nil }
 
-// usage normalizes token counts. Prompt tokens include cached ones, unless those exceed the prompt. Completion tokens
+// usage normalizes token counts. Prompt tokens include cached tokens, unless those exceed the prompt. Completion tokens
 // include reasoning, unless only the total does.
 func usage(v wire.Value) llm.Usage {
 	var u llm.Usage

@@ -8,10 +8,10 @@ const (
 	thinkEnd   = "</think>"
 )
 
-// inline splits thinking off the start of the text.
+// inline separates thinking before the text from the text.
 type inline struct {
 	state inlineState
-	held  string // text that may be part of a tag
+	held  string // text that may begin a tag
 	begun bool   // thinking was returned
 }
 
@@ -24,7 +24,7 @@ const (
 	inlineOff
 )
 
-// split adds text, and returns what is known to be thinking and text.
+// split adds text, and returns the thinking and text known so far.
 func (in *inline) split(more string) (thinking, text string) {
 	in.held += more
 	if in.state == inlineStart {
@@ -71,7 +71,7 @@ func (in *inline) flush() (thinking, text string) {
 	return "", held
 }
 
-// partial returns the length of the longest start of a tag at the end of the text.
+// partial returns the length of the longest start of tag at the end of text.
 func partial(text, tag string) int {
 	for n := min(len(tag)-1, len(text)); n > 0; n-- {
 		if strings.HasSuffix(text, tag[:n]) {

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// replay returns a provider of a server that answers with these recordings, one after the other.
+// replay returns a provider whose server answers with these recordings, one after the other.
 func replay(t *testing.T, names ...string) (*Provider, *exchanges.Server) {
 	t.Helper()
 	srv := exchanges.Serve(t, func(exchanges.Request) string {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// lost returns the paths of the values in JSON a that are not in JSON b. Null values do not count.
+// lost returns the paths of values in JSON a that are not in JSON b. Null values do not count.
 func lost(a, b []byte) ([]string, error) {
 	x, err := tree(a)
 	if err != nil {

@@ -26,7 +26,7 @@ type conversation struct {
 	waiting  []llm.Part // of user messages, to merge with the next
 }
 
-// encode returns the encoded messages and the end of this request's body.
+// encode returns the encoded messages and this request's last bytes.
 func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err error) {
 	known := c.history.Pending(c.model+" "+string(c.caches), messages)
 	if known == 0 {
@@ -364,7 +364,7 @@ func (c *conversation) dataURL(m llm.Media, standard string) {
 	c.out.Base64("data:"+kind+";base64,", m.Data)
 }
 
-// audioFormat returns the protocol's name of an audio type.
+// audioFormat returns the protocol's name for an audio type.
 func audioFormat(mime string) string {
 	switch mime {
 	case "audio/mpeg":
@@ -375,7 +375,7 @@ func audioFormat(mime string) string {
 	return strings.TrimPrefix(mime, "audio/")
 }
 
-// toolID returns the id of a tool call in the form that the server accepts.
+// toolID returns a tool call ID in the form that the server accepts.
 func (c *conversation) toolID(id string) string {
 	n := c.quirks.ToolIDs
 	switch {

@@ -15,12 +15,13 @@ type Quirks struct {
 	NoStreamUsage bool
 	// Effort is the way to set the reasoning effort.
 	Effort Effort
-	// Reasoning is the member of an assistant message for reasoning text; default: the member that the text arrived in.
+	// Reasoning is the assistant message member for reasoning text; default: the member in which the text arrived.
 	Reasoning string
 	// NoReplay never sends reasoning back.
 	NoReplay bool
-	// ReasoningDue sends reasoning_content with all tool calls, because the server refuses them without it: the reasoning
-	// of any model of the provider, and an empty text for others. Models whose rules have NeedsThinking get it too.
+	// ReasoningDue sends reasoning_content with all tool calls, because the server refuses them without it: the
+	// reasoning that any of the provider's models wrote, otherwise an empty text. Models whose rules have NeedsThinking
+	// get it too.
 	ReasoningDue bool
 	// NoRequired sends the tool choice "required" as "auto".
 	NoRequired bool
@@ -28,7 +29,7 @@ type Quirks struct {
 	NoParallel bool
 	// NoStrict omits the strict flag of tools.
 	NoStrict bool
-	// NoSchema requests a JSON object instead of a JSON Schema.
+	// NoSchema requests a JSON object instead of JSON with a schema.
 	NoSchema bool
 	// NoCacheKey omits prompt_cache_key.
 	NoCacheKey bool
@@ -52,8 +53,8 @@ type Quirks struct {
 	KeyHeader string
 	// Split requests thinking in its own member instead of the text.
 	Split bool
-	// CacheControl requests a prompt cache with cache_control: at the top level, which means the end of the request, and
-	// after the first system message.
+	// CacheControl requests a prompt cache with cache_control: at the top level, which means after the last message,
+	// and after the first system message.
 	CacheControl bool
 	// Tiers means that the server has service tiers.
 	Tiers bool
@@ -66,9 +67,9 @@ type Quirks struct {
 // Effort is a way to set the reasoning effort.
 type Effort string
 
-// The ways to set the effort. Those that only switch thinking on or off switch it off for "none". For models with efforts
-// in the catalogue, all but EffortTemplate and EffortNone send the nearest of them: as reasoning_effort instead of the
-// switch, unless the way says otherwise.
+// The ways to set the effort. EffortType, EffortEnable and other switches turn thinking off for "none". For models with
+// efforts in the catalogue, all but EffortTemplate and EffortNone send the nearest: as reasoning_effort instead of the
+// switch, unless noted otherwise.
 const (
 	EffortWord     Effort = ""                     // reasoning_effort: "high"
 	EffortObject   Effort = "reasoning"            // reasoning: {"effort": "high"} or {"max_tokens": 2000}
@@ -123,8 +124,8 @@ var vendors = []struct {
 	{nil, []string{"qwen3", "qwen-3"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Effort: EffortTemplate, Merge: true}},
 }
 
-// QuirksFor returns the quirks of the server at a base URL for a model. Unknown servers are treated as compatible with
-// OpenAI's older API.
+// QuirksFor returns the quirks for a server and a model. Unknown servers are treated as compatible with OpenAI's older
+// API.
 func QuirksFor(baseURL, model string) Quirks {
 	host, port := hostPort(baseURL)
 	model = strings.ToLower(model)

@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// reason adds to the thinking. Member is the member of the message that contains it, "" if it is in the text.
+// reason adds to the thinking. Member is the message member that contains more, or "" if it is in the text.
 func (s *stream) reason(member, text string) {
 	if text == "" {
 		return
@@ -36,7 +36,7 @@ func (s *stream) endThinking() {
 	}
 }
 
-// state returns the state of the open thinking.
+// state returns the open thinking part's state.
 func (s *stream) state() llm.State {
 	text := s.a.SoFar(s.thinking)
 	var b []byte
@@ -71,7 +71,7 @@ func (s *stream) detail(v wire.Value, reasoned bool) {
 	}
 }
 
-// memberCost is about what a member needs besides its content. It also limits the time to find a member.
+// memberCost approximates a member's memory without its content. It also limits the time to find a member.
 const memberCost = 1024
 
 // details collects reasoning details and joins their pieces.
@@ -89,7 +89,7 @@ type member struct {
 	grow bool
 }
 
-// add adds a detail or a piece of one, and returns how many bytes that needs. A piece has the type and index of the
+// add adds a detail, or a piece of one, and returns its memory in bytes. A piece has the same type and index as the
 // previous detail. Encrypted data arrives whole.
 func (d *details) add(v wire.Value) (size int) {
 	kind, index := v.Get("type").Str(), string(v.Get("index"))

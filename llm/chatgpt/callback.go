@@ -18,7 +18,7 @@ import (
 
 const callbackPath = "/auth/callback"
 
-// grant is what the redirect to this machine carries.
+// grant is the data in the redirect to this machine.
 type grant struct{ code, client string }
 
 // errDenied is a sign-in that the user refused.
@@ -33,7 +33,7 @@ type callback struct {
 	used atomic.Bool
 	got  chan answer   // has room for one
 	said chan struct{} // closed when outcome is set
-	// outcome is what the page reports.
+	// outcome is the result that the page reports.
 	outcome error
 }
 
@@ -42,7 +42,7 @@ type answer struct {
 	err   error
 }
 
-// errNotOurs is a request that is not the redirect of this sign-in.
+// errNotOurs is a request that is not the redirect for this sign-in.
 var errNotOurs = errors.New("this is not the answer to the sign-in of Reins")
 
 // serve answers requests until the listener is closed.
@@ -108,13 +108,13 @@ func (c *callback) accept(a answer) bool {
 	return true
 }
 
-// report sets what the page says.
+// report sets the result that the page reports.
 func (c *callback) report(err error) {
 	c.outcome = err
 	close(c.said)
 }
 
-// read reads the parameters of the redirect.
+// read reads the redirect parameters.
 func (c *callback) read(q url.Values) (g grant, err error) {
 	for _, values := range q {
 		if len(values) > 1 {
@@ -138,7 +138,7 @@ func (c *callback) read(q url.Values) (g grant, err error) {
 	return grant{q.Get("code"), q.Get("client_id")}, nil
 }
 
-// paste reads the address of the redirect, which the user copied from a browser on another machine.
+// paste reads the redirect address, which the user copied from a browser on another machine.
 func (c *callback) paste(text string) error {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Scheme != "http" || u.Host != c.address || u.Path != callbackPath {
@@ -152,7 +152,7 @@ func (c *callback) paste(text string) error {
 	return nil
 }
 
-// reason returns the message of an error without its kind.
+// reason returns an error's message without its kind.
 func reason(err error) string {
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Message != "" {
 		return e.Message

@@ -2,14 +2,14 @@
 //
 // # Sign-in
 //
-// [Account.Login] registers the program with the ChatGPT account of the user, as OpenAI documents it for open-source
+// [Account.Login] registers the program with the user's ChatGPT account, as OpenAI documents it for open-source
 // programs on the user's own machine: OAuth with PKCE in the browser, and a redirect to a listener on 127.0.0.1. It
 // verifies the ID token before it saves anything.
 //
 // # Tokens
 //
-// The tokens are in one file that only the user can read. They are never part of an error. An access token is valid for
-// an hour; [Account.Token] refreshes it shortly before it expires. OpenAI accepts a refresh token only once, and only
+// The tokens are in one file that only the user can read. They are never in an error. An access token is valid for an
+// hour; [Account.Token] refreshes it shortly before it expires. OpenAI accepts a refresh token only once, and only
 // shortly before the access token expires. Therefore one process at a time refreshes it, the others use the result, and
 // the new tokens are saved before they are used.
 //
@@ -28,16 +28,16 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Name is the name of the provider.
+// Name is the provider name.
 const Name = "chatgpt"
 
 const (
-	newClient = "dynamic_agent_client" // the client ID of a first sign-in
+	newClient = "dynamic_agent_client" // the client ID in a first sign-in
 	planScope = "chatgpt.tokens.use.direct"
 	scopes    = "openid profile email offline_access resource.invoke " + planScope
 )
 
-// UsageURL is the page where users see and change what each program may use of their plan.
+// UsageURL is the page where users see and change how much of their plan each program may use.
 const UsageURL = "https://chatgpt.com/settings/usage"
 
 // Service is where to sign in and to send requests. Empty fields mean OpenAI's.
@@ -45,7 +45,7 @@ type Service struct {
 	Issuer       string // of ID tokens; its discovery document names the keys
 	AuthorizeURL string
 	TokenURL     string
-	API          string // the base URL of the Responses API
+	API          string // Responses API base URL
 	Resource     string // what the tokens are for
 }
 
@@ -58,12 +58,11 @@ func (s Service) withDefaults() Service {
 	return s
 }
 
-// Account is the ChatGPT account of the user on this machine. Any number of processes can use one directory.
+// Account is the user's ChatGPT account on this machine. Any number of processes can use one directory.
 type Account struct {
 	Dir     string // only for this account; created if needed
 	Service Service
-	// HTTPClient sends the requests for tokens. Do not give it one that logs. The default does not follow redirects to
-	// other hosts.
+	// HTTPClient sends the token requests. It must not log them. The default does not follow redirects to other hosts.
 	HTTPClient *http.Client
 
 	now func() time.Time // nil means time.Now

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// tokens is the answer of the token endpoint.
+// tokens is the token endpoint's answer.
 type tokens struct {
 	AccessToken  string
 	RefreshToken string
@@ -88,7 +88,7 @@ func (a *Account) exchange(ctx context.Context, form url.Values) (t tokens, err 
 	return t, nil
 }
 
-// post sends a form. It returns the time of the server if the answer has it.
+// post sends a form. It returns the server time if the answer has it.
 func (a *Account) post(ctx context.Context, address string, form url.Values) (status int, date time.Time, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTime)
 	defer cancel()
@@ -130,7 +130,7 @@ func (a *Account) get(ctx context.Context, address string, to any) error {
 	return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(to)
 }
 
-// unreachable returns the error of a request without an answer.
+// unreachable returns the error for a request without an answer.
 func unreachable(err error) error {
 	var ue *url.Error
 	if errors.As(err, &ue) {

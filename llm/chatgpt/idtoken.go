@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// discovery is the part of the issuer's discovery document that is used.
+// discovery holds the members that are used from the issuer's discovery document.
 type discovery struct {
 	Issuer             string `json:"issuer"`
 	JWKSURI            string `json:"jwks_uri"`
@@ -37,14 +37,14 @@ func (a *Account) discover(ctx context.Context) (d discovery, err error) {
 	return d, nil
 }
 
-// trusts reports whether a URL has the origin of the issuer.
+// trusts reports whether a URL has the same origin as the issuer.
 func (d discovery) trusts(address string) bool {
 	u, err := url.Parse(address)
 	i, ierr := url.Parse(d.Issuer)
 	return err == nil && ierr == nil && u.Host != "" && u.Scheme == i.Scheme && u.Host == i.Host
 }
 
-// claims is the part of an ID token that is used.
+// claims holds the members that are used from an ID token.
 type claims struct {
 	Issuer   string          `json:"iss"`
 	Subject  string          `json:"sub"`
@@ -103,7 +103,7 @@ func (c claims) check(issuer, client, nonce string, now time.Time) error {
 	return nil
 }
 
-// keySet is the public keys of an issuer.
+// keySet holds an issuer's public keys.
 type keySet struct {
 	Keys []struct {
 		Type string `json:"kty"`
@@ -114,7 +114,7 @@ type keySet struct {
 	} `json:"keys"`
 }
 
-// verify checks the RS256 signature of a JWT and returns its payload.
+// verify checks a JWT's RS256 signature and returns its payload.
 func (s keySet) verify(token string) ([]byte, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -20,8 +20,8 @@ import (
 type Login struct {
 	// Open shows the user the URL to visit, and may open it in a browser.
 	Open func(url string) error
-	// Pasted receives what the user types, for a browser that cannot reach this machine: the address of the page to
-	// which it was redirected. May be nil.
+	// Pasted receives lines from the user, for a browser that cannot reach this machine: the address to which it was
+	// redirected. May be nil.
 	Pasted <-chan string
 	// Note tells the user why a pasted line was refused. May be nil.
 	Note func(text string)
@@ -72,7 +72,7 @@ func (a *Account) Login(ctx context.Context, o Login) (Status, error) {
 	return a.Status()
 }
 
-// prepare returns the file's content, with the identity of this machine.
+// prepare returns the file's content, with an identity for this machine.
 func (a *Account) prepare(ctx context.Context) (saved, error) {
 	unlock, err := a.lock(ctx)
 	if err != nil {

@@ -29,7 +29,7 @@ func browser() (open func(string) error, pages chan string) {
 	}, pages
 }
 
-// visit sends a request and returns the status and the body of the answer.
+// visit sends a request and returns the answer's status and body.
 func visit(method, address, host string, header http.Header) string {
 	req, err := http.NewRequest(method, address, nil)
 	if err != nil {
@@ -214,8 +214,7 @@ func TestLogin_AsksForConsentAgainIfThePlanWasNotAllowed(t *testing.T) {
 	}
 }
 
-// TestCallback_RefusesHostileRequests sends requests of other pages and programs to the listener, in the middle of a
-// sign-in.
+// TestCallback_RefusesHostileRequests sends requests from other pages and programs to the listener during a sign-in.
 func TestCallback_RefusesHostileRequests(t *testing.T) {
 	s := startServer(t)
 	a := s.account()

@@ -4,5 +4,5 @@ package chatgpt
 
 import "os"
 
-// private reports a file that someone else can read. On Windows, the profile directory of a user is private.
+// private returns an error for a file that someone else can read. On Windows, the user's profile directory is private.
 func private(*os.File) error { return nil }

@@ -46,7 +46,7 @@ func New(c Config) (*Provider, error) {
 	return &Provider{c.Account, openai.New(openai.Config{Endpoint: e, Catalogue: catalogue, Summary: c.Summary})}, nil
 }
 
-// uncached returns a catalogue whose models of OpenAI have no settings of the prompt cache: plans refuse them.
+// uncached returns a catalogue without prompt cache settings for OpenAI models: plans refuse them.
 func uncached(c *llm.Catalogue) (*llm.Catalogue, error) {
 	if c == nil {
 		c = llm.DefaultCatalogue()
@@ -68,8 +68,8 @@ func uncached(c *llm.Catalogue) (*llm.Catalogue, error) {
 	return c.Merge(over)
 }
 
-// Models returns the models of OpenAI in a catalogue as models of this provider. They cost nothing beyond the plan.
-// OpenAI decides which of them a plan includes.
+// Models returns the catalogue's OpenAI models as models of this provider. They cost nothing beyond the plan. OpenAI
+// decides which of them a plan includes.
 func Models(c *llm.Catalogue) (list []llm.Model) {
 	for _, m := range c.Models() {
 		if m.Provider == "openai" && m.Reasoning && m.Tools && !m.Retired {
@@ -84,10 +84,10 @@ func Models(c *llm.Catalogue) (list []llm.Model) {
 // Name returns "chatgpt".
 func (p *Provider) Name() string { return Name }
 
-// Shape returns the shape of the Responses API.
+// Shape returns the Responses API shape.
 func (p *Provider) Shape(r *llm.Request) string { return p.inner.Shape(r) }
 
-// tokenKey is the key of the tokens that a call used, in its context.
+// tokenKey is the context key for the tokens that a call used.
 type tokenKey struct{}
 
 type used struct{ refused, token string }
@@ -146,7 +146,7 @@ func status(err error) int {
 	return 0
 }
 
-// explanations say what the error codes of plans mean for the user.
+// explanations lists the error codes for plans, with an explanation for the user.
 var explanations = []struct {
 	code string
 	kind llm.ErrorKind
@@ -171,7 +171,7 @@ func ineligible(err error) bool {
 	return ok && explanation(e) >= 0
 }
 
-// explanation returns the index of the explanation of an error, or -1. The code may be in several places.
+// explanation returns the index of the explanation for e, or -1. The code may be in several places.
 func explanation(e *llm.Error) int {
 	for i, x := range explanations {
 		if e.Code == x.code || strings.Contains(string(e.Body), `"`+x.code+`"`) {
@@ -181,7 +181,7 @@ func explanation(e *llm.Error) int {
 	return -1
 }
 
-// explain returns an error without tokens, and with what the user can do.
+// explain returns an error without tokens, and with a remedy for the user.
 func explain(err error, u *used) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

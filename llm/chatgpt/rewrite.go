@@ -71,7 +71,7 @@ func check(r *llm.Request) error {
 	return nil
 }
 
-// split returns the tools of the caller and those that OpenAI hosts.
+// split returns the caller's tools and the tools that OpenAI hosts.
 func split(tools wire.Value) (own, hosted []wire.Value) {
 	for it := tools.Elements(); it.Next(); {
 		if kind := it.Value.Get("type"); kind.Is("function") || kind.Is("custom") {
@@ -83,7 +83,7 @@ func split(tools wire.Value) (own, hosted []wire.Value) {
 	return own, hosted
 }
 
-// input writes the input items, after an item with the tools of the caller: plans do not allow them elsewhere, except in
+// input writes the input items, after an item with the caller's tools: plans do not allow them elsewhere, except in
 // namespaces.
 func input(e *wire.Encoder, items wire.Value, tools []wire.Value) {
 	e.Open('[')

@@ -43,7 +43,7 @@ type server struct {
 	bodies   []string
 
 	// faults
-	deny      string               // the error of the authorization endpoint
+	deny      string               // error from the authorization endpoint
 	grants    string               // the granted scopes, if not all
 	claims    func(map[string]any) // changes the ID token
 	sign      *rsa.PrivateKey      // another key for ID tokens

@@ -17,10 +17,10 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// version is the version of the file.
+// version is the file version.
 const version = 1
 
-// saved is the content of the file.
+// saved is the file content.
 type saved struct {
 	Version  int      `json:"version"`
 	HostID   string   `json:"host_id"`             // identifies this machine; kept forever
@@ -31,7 +31,7 @@ type saved struct {
 
 	AccessToken  string    `json:"access_token,omitempty"`
 	RefreshToken string    `json:"refresh_token,omitempty"`
-	Expires      time.Time `json:"expires,omitzero"`       // of the access token
+	Expires      time.Time `json:"expires,omitzero"`       // when the access token expires
 	RefreshFrom  time.Time `json:"refresh_from,omitzero"`  // OpenAI refuses an earlier refresh; may be unknown
 	RefreshUntil time.Time `json:"refresh_until,omitzero"` // when the refresh token expires
 }

@@ -56,7 +56,7 @@ func (s saved) due(now time.Time, refused string) bool {
 	return expired || allowed && (s.AccessToken == refused || s.Expires.Sub(now) <= refreshBefore)
 }
 
-// access returns the access token, or why there is none.
+// access returns the access token, or why none is available.
 func (s saved) access(now time.Time, refused string) (string, error) {
 	switch {
 	case s.AccessToken == "":
@@ -120,7 +120,7 @@ func signInAgain(message string) *llm.Error {
 // Status describes the sign-in.
 type Status struct {
 	SignedIn bool
-	Email    string    // of the account, if it is known
+	Email    string    // account address, if known
 	Until    time.Time // when the sign-in ends if it is not used until then
 	File     string
 }

@@ -230,7 +230,7 @@ func TestToken_AProcessKilledBetweenRefreshAndSaveLeavesAUsableFile(t *testing.T
 	cmd, in, _ := process(t, a)
 	killed := make(chan struct{})
 	s.mu.Lock()
-	s.onRefresh = func(http.ResponseWriter) bool { // the token is spent, and nobody gets the new one
+	s.onRefresh = func(http.ResponseWriter) bool { // the token is spent, and no client gets the new one
 		s.onRefresh = nil
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -66,7 +66,7 @@ func BenchmarkEncode200(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode200Cached adds the two messages of a round to a history that was encoded before.
+// BenchmarkEncode200Cached adds one round, two messages, to a history that was encoded before.
 func BenchmarkEncode200Cached(b *testing.B) {
 	messages := bench200()
 	n := len(messages) - 2

@@ -13,9 +13,9 @@ import (
 type contentEncoder struct {
 	history wire.History
 	out     wire.Encoder
-	role    string            // of the open content, or ""
+	role    string            // role of the open content, or ""
 	called  bool              // the open content has a function call
-	calls   map[string]string // names of the calls so far, by id
+	calls   map[string]string // names of the calls so far, by ID
 }
 
 // encode writes the new messages.
@@ -43,7 +43,7 @@ func (e *contentEncoder) body() (contents, tail []byte) {
 	return e.out.Buf[:n:n], tail
 }
 
-// open opens a content of this role, unless one is open.
+// open opens a content with this role, unless one is open.
 func (e *contentEncoder) open(role string) {
 	if e.role == role {
 		return
@@ -107,7 +107,7 @@ func (e *contentEncoder) part(m model, role string, p llm.Part) error {
 	return nil
 }
 
-// signature returns the thoughtSignature in a state of this model, or "".
+// signature returns the thoughtSignature in a state for this model, or "".
 func signature(s llm.State, m model) string {
 	if !s.For(Name, m.name) {
 		return ""
@@ -134,7 +134,7 @@ func (e *contentEncoder) text(role, text string, thought bool, signature string)
 // unsigned is the state of a thought without a signature. It is not valid base64, so it is not a signature.
 const unsigned = "!"
 
-// thought writes a thought of this model.
+// thought writes one of this model's thoughts.
 func (e *contentEncoder) thought(role string, m model, t llm.Thinking) {
 	sig := signature(t.State, m)
 	switch {
@@ -153,7 +153,7 @@ func (e *contentEncoder) thought(role string, m model, t llm.Thinking) {
 	}
 }
 
-// call writes a function call. The first call of a content needs a signature.
+// call writes a function call. The first call in a content needs a signature.
 func (e *contentEncoder) call(m model, c llm.ToolCall) {
 	e.calls[c.ID] = c.Name
 	e.open("model")

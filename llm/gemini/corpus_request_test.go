@@ -20,9 +20,8 @@ type object = map[string]any
 
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// TestCorpus_RecordedRequestsSurviveParseAndEncode compares every leaf of a recorded request with
-// the result of parsing and encoding it, after the normalisations that Parse documents. Leaves
-// that are lost must be listed by Parse.
+// TestCorpus_RecordedRequestsSurviveParseAndEncode compares every leaf in a recorded request with the result of parsing
+// and encoding it, after the normalisations that Parse documents. Parse must list the leaves that are lost.
 func TestCorpus_RecordedRequestsSurviveParseAndEncode(t *testing.T) {
 	d := NewDialect(Config{})
 	requests, leafCount := 0, 0
@@ -75,8 +74,7 @@ func lost(want, got map[string]string, dropped []string) (problems []string) {
 	return problems
 }
 
-// corrected reports whether the adapter corrected what a client sent wrongly: the type of an image, or the name of the
-// call that a result belongs to.
+// corrected reports whether the adapter corrected a client's mistake: an image type, or the call name in a result.
 func corrected(path string, got map[string]string) bool {
 	if strings.HasSuffix(path, ".functionResponse.name") {
 		for other, value := range got {
@@ -208,7 +206,7 @@ func normaliseTools(tools []any) []any {
 	return out
 }
 
-// lowerTypes converts the types of a schema to lower case.
+// lowerTypes converts the types in a schema to lower case.
 func lowerTypes(v any) any {
 	switch v := v.(type) {
 	case object:

@@ -46,7 +46,7 @@ type interaction struct {
 	}
 }
 
-// recordings reads the recorded traffic of this protocol.
+// recordings reads the traffic recorded for this protocol.
 func recordings(t *testing.T) []interaction { return corpus.Traffic[interaction](t, "gemini") }
 
 // text returns a body that was recorded as text or as JSON.
@@ -81,7 +81,7 @@ func (x interaction) read() (*llm.Response, error) {
 	return a.Response(), err
 }
 
-// truth is the content of an answer, read from its raw body without the adapter.
+// truth is an answer's content, read from its raw body without the adapter.
 type truth struct {
 	text, thoughts string
 	calls          []truthCall
@@ -166,7 +166,7 @@ func (out *truth) part(p map[string]json.RawMessage) {
 	}
 }
 
-// documents returns the JSON documents of a body: events, the elements of an array, or one object.
+// documents returns the JSON documents in a body: events, array elements, or one object.
 func documents(t *testing.T, body []byte) []json.RawMessage {
 	body = bytes.TrimSpace(body)
 	var docs []json.RawMessage
@@ -187,7 +187,7 @@ func documents(t *testing.T, body []byte) []json.RawMessage {
 	return docs
 }
 
-// signatures returns the signatures of a message.
+// signatures returns the signatures in a message.
 func signatures(m llm.Message) (out []string, opaque int) {
 	for _, p := range m.Parts {
 		var s llm.State
@@ -214,7 +214,7 @@ func signatures(m llm.Message) (out []string, opaque int) {
 	return out, opaque
 }
 
-// streamedCalls are interactions whose expectation lists the pieces of a streamed call as calls.
+// streamedCalls are interactions whose expectation lists a streamed call's pieces as calls.
 var streamedCalls = map[string]bool{"7313baf20b172fa2": true}
 
 func TestCorpus_EveryAnswerDecodesWithoutLoss(t *testing.T) {

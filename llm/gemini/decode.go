@@ -30,8 +30,8 @@ func (d dialect) Decode(body []byte, a *wire.Assembler) error {
 
 func (dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return newDecoder(a) }
 
-// decoder reads the responses of one answer. Some models send a finish reason with every response, so only the
-// end of the stream ends the answer.
+// decoder reads the responses in one answer. Some models send a finish reason with every response, so only the end of
+// the stream ends the answer.
 type decoder struct {
 	a        *wire.Assembler
 	open     int  // the open text or thought, or -1
@@ -61,7 +61,7 @@ func (d *decoder) Event(ev wire.Event) error {
 	return d.answer(v)
 }
 
-// Usage returns the counts of the last response.
+// Usage returns the last response's counts.
 func (d *decoder) Usage() (u llm.Usage, final bool) {
 	if len(d.usage) == 0 {
 		return u, false
@@ -188,7 +188,7 @@ func (d *decoder) candidate(v wire.Value) error {
 	return nil
 }
 
-// part reads one part of the content.
+// part reads one content part.
 func (d *decoder) part(v wire.Value) error {
 	var text, sig, call, data wire.Value
 	thought, other := false, false
@@ -263,7 +263,7 @@ func (d *decoder) whole(v, data wire.Value, keep bool) {
 	d.a.Part(llm.Opaque{Kind: kind(v), State: d.a.State(v)})
 }
 
-// kind returns the name of a part: its first member that is not about thoughts.
+// kind returns a part's name: its first member that is not about thoughts.
 func kind(v wire.Value) string {
 	found := ""
 	for m := v.Members(); m.Next(); {
@@ -333,7 +333,7 @@ func (d *decoder) newID() string {
 	return callIDPrefix + d.idStem + "-" + strconv.Itoa(d.calls)
 }
 
-// usable reports whether every provider accepts the characters and the length of an id.
+// usable reports whether every provider accepts an ID's characters and length.
 func usable(id string) bool {
 	for _, c := range []byte(id) {
 		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {

@@ -44,7 +44,7 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	return call, nil
 }
 
-// tiers lists the service tiers of the API.
+// tiers lists the API's service tiers.
 var tiers = []string{"flex", "standard", "priority"}
 
 // check returns an error if the caller set something that the model or the protocol refuses.
@@ -61,7 +61,7 @@ func check(r *llm.Request, m model) error {
 	return wire.CheckSettings(r, m.info, m.thinks(r))
 }
 
-// encodeContents returns the contents without their opening bracket, and the end of the body.
+// encodeContents returns the contents without their opening bracket, and the rest of the body.
 func encodeContents(r *llm.Request, m model) (contents, tail []byte, err error) {
 	r.Cache.Encoder(Name, func() any { return new(contentEncoder) }, func(encoder any) {
 		e := encoder.(*contentEncoder)
@@ -71,7 +71,7 @@ func encodeContents(r *llm.Request, m model) (contents, tail []byte, err error) 
 	return contents, tail, err
 }
 
-// head writes the body up to the opening bracket of the contents.
+// head writes the body up to the opening bracket before the contents.
 func head(r *llm.Request, m model) []byte {
 	h := wire.Head{Options: maps.Clone(r.Options[Name].Body)}
 	h.Open('{')
@@ -94,7 +94,7 @@ func head(r *llm.Request, m model) []byte {
 	return h.Buf
 }
 
-// merge writes an object. The option of the same name replaces its members one by one.
+// merge writes an object. The option with the same name replaces its members one by one.
 func merge(h *wire.Head, name string, write func(*wire.Head)) {
 	option, given := h.Options[name]
 	v, _ := wire.ParseJSON(option)
@@ -149,7 +149,7 @@ func generationConfig(h *wire.Head, r *llm.Request, m model) {
 	}
 }
 
-// maxTokens returns the limit of the output, 0 for that of the model. Whole answers may have a lower one than streams.
+// maxTokens returns the output limit, 0 for the model's own. Whole answers may have a lower limit than streams.
 func maxTokens(r *llm.Request, m model) int64 {
 	limit := int64(r.MaxTokens)
 	if most := m.info.Rules.MaxUnary; r.Unary && most > 0 {

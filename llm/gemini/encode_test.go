@@ -15,7 +15,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// encoded returns the body of a request.
+// encoded returns the body for a request.
 func encoded(t *testing.T, r *llm.Request) string {
 	t.Helper()
 	call, err := NewDialect(Config{}).Encode(r)
@@ -29,7 +29,7 @@ func encoded(t *testing.T, r *llm.Request) string {
 	return string(body)
 }
 
-// contentsOf returns the contents of a body.
+// contentsOf returns the contents in a request's body.
 func contentsOf(t *testing.T, r *llm.Request) string {
 	t.Helper()
 	_, contents, _ := strings.Cut(encoded(t, r), `"contents":`)

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// name returns the value of an enumeration as it was sent, which may be a number.
+// name returns an enumeration value as it was sent, which may be a number.
 func name(v wire.Value) string {
 	if v.Kind() == '"' {
 		return v.Str()
@@ -67,7 +67,7 @@ func readUsage(raw wire.Value) llm.Usage {
 	return u
 }
 
-// tier returns the name of a service tier, from the Gemini API or the traffic type of Vertex AI.
+// tier returns the service tier for the Gemini API's name or the Vertex AI traffic type.
 func tier(raw string) string {
 	name := strings.ToLower(raw)
 	name = strings.TrimPrefix(name, "service_tier_")

@@ -19,7 +19,7 @@ var fuzzSeeds = []string{
 	content(`{"inlineData":{"mimeType":"image/png","data":"AAAA"}},{"executableCode":{}}`, stop),
 }
 
-// checked fails on answers that violate the contract of the decoder.
+// checked fails on answers that violate the decoder's contract.
 func checked(t *testing.T, resp *llm.Response, err error) {
 	if err != nil {
 		return

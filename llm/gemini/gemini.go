@@ -2,33 +2,31 @@
 //
 // # Requests
 //
-// System and developer messages become systemInstruction, wherever they are. The other messages become
-// contents with the roles user and model; consecutive messages of one role are merged. Tool results are
-// functionResponse parts whose response is {"result": text} or {"error": text}, even if the text is JSON.
-// Images of a result are in its parts for models that support that (from Gemini 3 on) and after it for others.
+// System and developer messages become systemInstruction, wherever they are. The other messages become contents with
+// the roles user and model; consecutive messages with the same role are merged. Tool results are functionResponse parts
+// whose response is {"result": text} or {"error": text}, even if the text is JSON. Images in a result are among its
+// parts for models that support that (from Gemini 3 on) and after it for others.
 //
-// Gemini usually sends function calls without ids. The decoder then makes one: "gemini-call-", the id of the
-// response and a number, or random digits if the response has no usable id. Ids with that prefix are never
-// sent. Ids from the API are sent with the call and with its result.
+// Gemini usually sends function calls without IDs. The decoder then generates one: "gemini-call-", the response ID and
+// a number, or random digits if the response has no usable ID. IDs with that prefix are never sent. IDs from the API
+// are sent with the call and with its result.
 //
-// Arguments that are not a JSON object are sent as {"_raw": text}, and those of freeform tools as
-// {"input": text}.
+// Arguments that are not a JSON object are sent as {"_raw": text}, and freeform arguments as {"input": text}.
 //
 // ParallelTools, ToolDef.Strict, Image.Detail, CacheKey and NoCache are ignored: the protocol has no
 // counterpart. Caching is implicit, so CacheTTL is an error, and so is Compact. The service tiers are flex, standard and
 // priority. Summaries of thoughts are requested from models that always think, unless Display is "omitted".
 //
-// What a model accepts is in its llm.Rules. Settings of the caller that the model refuses are errors; an effort that it
-// does not list is replaced by the nearest one. Unknown models have the rules of the newest model of their family.
+// A model's llm.Rules decide which settings it accepts. A setting that the model refuses is an error; an effort that it
+// does not list is replaced by the nearest one. Unknown models have the same rules as the newest model in their family.
 //
 // # Provider state
 //
-// The State of a text, a thought or a call is its thoughtSignature, as received. It is sent back in the same
-// place to the model that made it. A part with a signature is never merged with another, even if its text is
-// empty. For other models, signatures are omitted and thoughts dropped. Models that require a signature
-// (from Gemini 3 on) get Google's documented placeholder on the first call of each content. A result has the name of its
-// call, whatever the result says, and its id. Parts that are
-// not modelled, such as executableCode or toolCall, are llm.Opaque.
+// The State of a text, thought or call is its thoughtSignature, as received. It is sent back in the same place to the
+// model that produced it. A part with a signature is never merged with another, even if its text is empty. For other
+// models, signatures are omitted and thoughts dropped. Models that require a signature (from Gemini 3 on) get Google's
+// documented placeholder on the first call in each content. A result is sent with its call's name, even if the result
+// has another, and with its ID. Unknown parts, such as executableCode or toolCall, are llm.Opaque.
 package gemini
 
 import (
@@ -38,7 +36,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Name is the name of the dialect.
+// Name is the dialect name.
 const Name = "gemini"
 
 // BaseURL is the default base URL.

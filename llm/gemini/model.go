@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// standInSignature is Google's documented placeholder for calls whose signature is not known or not of this model.
+// standInSignature is Google's documented placeholder for calls whose signature is unknown or comes from another model.
 const standInSignature = "skip_thought_signature_validator"
 
 // model describes a model for encoding.
@@ -30,8 +30,8 @@ func (d dialect) model(name string) model {
 	return m
 }
 
-// info returns what the catalogue says about a model. Unknown models get the rules of the newest model of their family,
-// unless their names say that they are older than levels of thinking.
+// info returns the catalogue's entry for a model. Unknown models have the same rules as the newest model in their
+// family, unless their names show that they are older than thinking levels.
 func (d dialect) info(name string, version int) llm.Model {
 	info, ok := d.catalogue.Exact("gemini", name)
 	if !ok && (version == 0 || version >= 3) {
@@ -43,8 +43,8 @@ func (d dialect) info(name string, version int) llm.Model {
 	return info
 }
 
-// generation returns the first number of a name such as "gemini-2.5-flash". Names that end in "-latest" mean
-// the current generation.
+// generation returns the first number in a name such as "gemini-2.5-flash". Names that end in "-latest" mean the
+// current generation.
 func generation(name string) int {
 	rest, ok := strings.CutPrefix(name, "gemini-")
 	if !ok {
@@ -66,8 +66,7 @@ func generation(name string) int {
 // needsSignatures reports whether the model requires signatures on calls.
 func (m model) needsSignatures() bool { return m.version >= 3 }
 
-// takesMedia reports whether a function response may contain this type of media. Unknown models are assumed to
-// be current ones.
+// takesMedia reports whether a function response may contain this media type. Unknown models are assumed to be current.
 func (m model) takesMedia(mime string) bool {
 	switch {
 	case m.version == 0:
@@ -78,7 +77,7 @@ func (m model) takesMedia(mime string) bool {
 	return strings.HasPrefix(mime, "image/") || mime == "application/pdf" || mime == "text/plain"
 }
 
-// path returns the URL path of a method of the model.
+// path returns the URL path for a method.
 func (m model) path(method string) string {
 	name := m.name
 	if !strings.Contains(name, "/") {
@@ -91,7 +90,7 @@ func (m model) path(method string) string {
 	return "/v1beta/" + strings.Join(segments, "/") + ":" + method
 }
 
-// usesLevels reports whether thinking is set by a level instead of a number of tokens.
+// usesLevels reports whether thinking is set by a level instead of a token budget.
 func (m model) usesLevels() bool {
 	switch {
 	case m.info.Thinking == "level", m.info.Thinking == "effort", m.info.Rules.Budget == llm.RefusedAlways:

@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// lateMedia is a file of a tool result that is sent after it, because the model does not support it inside.
+// lateMedia is a tool result's file that is sent after it, because the model does not support it inside.
 type lateMedia struct {
 	tool  string
 	media llm.Media
@@ -34,7 +34,7 @@ func (e *contentEncoder) result(m model, r llm.ToolResult) ([]lateMedia, error) 
 	return late, nil
 }
 
-// response writes the text of a result under "result" or "error", or the object that was parsed from a request.
+// response writes a result's text under "result" or "error", or the object that was parsed from a request.
 func (e *contentEncoder) response(m model, r llm.ToolResult) {
 	texts := 0
 	var last llm.Text
@@ -104,7 +104,7 @@ func (e *contentEncoder) resultParts(m model, parts []llm.Part, media []llm.Medi
 	}
 }
 
-// late writes the files that follow the results of a message, each after the name of its tool.
+// late writes the files that follow a message's results, each after its tool name.
 func (e *contentEncoder) late(files []lateMedia) {
 	for _, f := range files {
 		e.text("user", "From the result of "+f.tool+":", false, "")

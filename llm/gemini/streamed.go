@@ -16,8 +16,7 @@ type streamedCall struct {
 	root  node
 }
 
-// node is a value of the arguments: a scalar, a string that may grow, or a container with its children in the
-// order of arrival.
+// node is one argument value: a scalar, a string that may grow, or a container with its children in order of arrival.
 type node struct {
 	scalar   string
 	text     []byte
@@ -28,7 +27,7 @@ type node struct {
 	byKey    map[string]int
 }
 
-// nodeCost is about what a node needs besides its content.
+// nodeCost approximates a node's memory without its content.
 const nodeCost = 512
 
 // maxPath limits the depth of arguments, and so the stack that writing them needs.
@@ -91,7 +90,7 @@ func (c *streamedCall) add(v wire.Value) error {
 	return nil
 }
 
-// child returns the node at a step below n. It creates one that does not exist.
+// child returns the node one step below n. It creates a missing node.
 func (c *streamedCall) child(n *node, s step) *node {
 	if i, ok := n.byKey[s.key]; ok {
 		return n.children[i]
@@ -130,7 +129,7 @@ func (n *node) write(e *wire.Encoder) {
 	}
 }
 
-// step is one step of a path: a member name or an index.
+// step is one step in a path: a member name or an index.
 type step struct {
 	key   string
 	index bool

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Vertex returns the endpoint of a Google Cloud project on Vertex AI:
+// Vertex returns the Vertex AI endpoint for a Google Cloud project:
 //
 //	gemini.New(gemini.Config{Endpoint: gemini.Vertex("my-project", "global", gemini.Bearer(token))})
 //

@@ -53,7 +53,7 @@ func (e *itemEncoder) content(role llm.Role, p llm.Part, whole bool) error {
 	return e.contentPart(role, p, part)
 }
 
-// partOf returns the additional members of a text's content part.
+// partOf returns the additional members for a text's content part.
 func (e *itemEncoder) partOf(p llm.Part) wire.Value {
 	if t, ok := p.(llm.Text); ok {
 		_, part := split(t.State, e.model)
@@ -151,7 +151,7 @@ func (e *itemEncoder) source(m llm.Media) {
 	e.Base64("data:"+kind+";base64,", m.Data)
 }
 
-// mustEscape reports whether a character of a MIME type needs escaping.
+// mustEscape reports whether a character in a MIME type needs escaping.
 func mustEscape(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
 
 // fileName returns a name for a file without one: the API requires one with the right extension.

@@ -42,8 +42,7 @@ type rawItem struct {
 	} `json:"content"`
 }
 
-// rawOf reads a recorded body: the last response of a stream, with the items that were done where
-// it has none itself.
+// rawOf reads a recorded body: a stream's last response, with the completed items if it has none itself.
 func rawOf(t *testing.T, x interaction) rawResponse {
 	t.Helper()
 	var resp rawResponse

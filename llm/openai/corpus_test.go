@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// interaction is a recorded exchange of the corpus.
+// interaction is one recorded exchange in the corpus.
 type interaction struct {
 	ID        string `json:"id"`
 	Streaming bool   `json:"streaming"`
@@ -151,7 +151,7 @@ func checkExpectation(t *testing.T, x interaction, resp *llm.Response) {
 	if resp.Text() != want.Text {
 		t.Errorf("%s: text\n got %q\nwant %q", x.ID, resp.Text(), want.Text)
 	}
-	// How the parts of a summary are set apart is our choice.
+	// How summary parts are separated is our choice.
 	if squeeze(resp.Thinking()) != squeeze(want.Reasoning) {
 		t.Errorf("%s: thinking\n got %q\nwant %q", x.ID, resp.Thinking(), want.Reasoning)
 	}

@@ -21,8 +21,8 @@ func (d *dialect) Decode(body []byte, a *wire.Assembler) error {
 	return dec.response(v)
 }
 
-// response reads a whole response object: the answer to a unary call, or the last event of a stream, which
-// repeats the items.
+// response reads a whole response object: the answer to a unary call, or a stream's last event, which repeats the
+// items.
 func (d *decoder) response(v wire.Value) error {
 	status := v.Get("status").Str()
 	if status == "failed" || v.Get("error").Exists() && v.Get("output").Kind() != '[' {
@@ -41,7 +41,7 @@ func (d *decoder) response(v wire.Value) error {
 	return nil
 }
 
-// repeat reads the items of a whole response, some of which may have been streamed.
+// repeat reads a whole response's items, some of which may have been streamed.
 func (d *decoder) repeat(output wire.Value) {
 	d.after, d.place = "", 0
 	renamed := false // the reasoning before has another id now
@@ -71,8 +71,8 @@ func (d *decoder) repeat(output wire.Value) {
 	}
 }
 
-// match returns the streamed item that is item n of the response: by its id, or by its index for servers
-// whose ids change. Several items may have one id, and the response may omit items.
+// match returns the streamed item that is item n in the response: by its ID, or by its index for servers whose IDs
+// change. Several items may have one ID, and the response may omit items.
 func (d *decoder) match(item wire.Value, n int) *item {
 	id := item.Get("id").Str()
 	for _, it := range d.items {
@@ -148,7 +148,7 @@ func usage(v wire.Value) llm.Usage {
 	return u
 }
 
-// failed returns the error of a failed response and records its token counts.
+// failed returns a failed response's error and records its token counts.
 func (d *decoder) failed(v wire.Value) error {
 	if u := v.Get("usage"); u.Kind() == '{' {
 		d.a.Usage(usage(u))
@@ -183,7 +183,7 @@ func kindOf(code string) llm.ErrorKind {
 	return llm.ErrUnknown
 }
 
-// reasoningText returns the readable text of a reasoning item: its summaries, or else its content.
+// reasoningText returns a reasoning item's readable text: its summaries, or else its content.
 func reasoningText(item wire.Value) string {
 	if s := joined(item.Get("summary")); s != "" {
 		return s
@@ -191,7 +191,7 @@ func reasoningText(item wire.Value) string {
 	return joined(item.Get("content"))
 }
 
-// paragraph separates the parts of a summary.
+// paragraph separates summary parts.
 const paragraph = "\n\n"
 
 func joined(parts wire.Value) string {

@@ -50,12 +50,12 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	return call, nil
 }
 
-// form is how the messages of a request are sent.
+// form is how a request's messages are sent.
 type form struct {
 	stored bool          // the provider stores items and finds them by id
 	late   bool          // system messages after the start stay in place
 	inline bool          // added tools stay in place
-	tools  []llm.ToolDef // the tools of the start
+	tools  []llm.ToolDef // tools at the start
 }
 
 func newForm(r *llm.Request, rules llm.Rules, options map[string]json.RawMessage) form {
@@ -81,8 +81,7 @@ func onlyAdds(messages []llm.Message) bool {
 	return any
 }
 
-// stored reports whether the provider stores the response because of the options. Without the member, that is
-// its default.
+// stored reports whether the options make the provider store the response. Without the member, that is its default.
 func stored(body map[string]json.RawMessage) bool {
 	v, replaced := body["store"]
 	return replaced && strings.TrimSpace(string(v)) != "false"
@@ -107,7 +106,7 @@ func fixedPart(r *llm.Request, form form, options map[string]json.RawMessage) (b
 	return buf, err
 }
 
-// encode encodes the instructions and tools, if they are not those of the last request.
+// encode encodes the instructions and tools, if they differ from the last request.
 func (f *fixed) encode(r *llm.Request, form form, options map[string]json.RawMessage) error {
 	text, any := instructions(r.Messages, form.late)
 	same := text == f.text && any == f.any && sameTools(form.tools, f.tools, form.inline)
@@ -232,7 +231,7 @@ func sampling(h *wire.Head, r *llm.Request) {
 	}
 }
 
-// reasoning returns the adapter's members of the reasoning object.
+// reasoning returns the adapter's members for the reasoning object.
 func (d *dialect) reasoning(r *llm.Request, m llm.Model, effort string) []byte {
 	var e wire.Encoder
 	e.StrField("effort", effort)
@@ -260,8 +259,7 @@ func (d *dialect) summaries(r *llm.Request, m llm.Model) string {
 	return kind
 }
 
-// merge writes an object with the adapter's own members, given without braces, and those of an option, which
-// win.
+// merge writes an object with the adapter's own members, given without braces, and the option's members, which win.
 func merge(h *wire.Head, name string, option json.RawMessage, own []byte) {
 	over, _ := wire.ParseJSON(option)
 	if over != nil && over.Kind() != '{' {
@@ -302,7 +300,7 @@ func instructions(messages []llm.Message, late bool) (text string, any bool) {
 	return strings.Join(all, "\n\n"), all != nil
 }
 
-// says reports whether a system message has more than changes of the tools.
+// says reports whether a system message has more than tool changes.
 func says(m llm.Message) bool {
 	return len(m.Parts) == 0 || slices.ContainsFunc(m.Parts, func(p llm.Part) bool { _, change := p.(llm.ToolChange); return !change })
 }

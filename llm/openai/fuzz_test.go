@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// read decodes arbitrary bytes and checks what must hold of any answer.
+// read decodes arbitrary bytes and checks the contract for any answer.
 func read(t *testing.T, body []byte, stream bool) {
 	finished := false
 	a := wire.NewAssembler(Name, model, func(ev llm.StreamEvent) bool {

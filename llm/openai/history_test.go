@@ -12,14 +12,14 @@ import (
 
 const model = "gpt-5.5"
 
-// thought returns a thinking part of this model.
+// thought returns a thinking part from this model.
 func thought(n int) llm.Thinking {
 	item := fmt.Sprintf(`{"id":"rs_%d","type":"reasoning","summary":[{"type":"summary_text","text":"Step %d."}],"encrypted_content":"gAAAA%dé\u00e9=="}`, n, n, n)
 	return llm.Thinking{Text: fmt.Sprintf("Step %d.", n), State: llm.State{Dialect: Name, Model: model, Data: []byte(item)}}
 }
 
-// turn makes the messages of one round of a coding conversation: a question now and then, an
-// answer with reasoning and parallel calls, and their results.
+// turn makes the messages for one round in a coding conversation: a question now and then, an answer with reasoning and
+// parallel calls, and their results.
 func turn(n int) []llm.Message {
 	var msgs []llm.Message
 	if n%5 == 0 {
@@ -118,7 +118,7 @@ func TestEncode_CachedIsTheSameAsFromScratch(t *testing.T) {
 			r.Tools[0].Name = fmt.Sprintf("read_%d", step)
 		case 7:
 			r.Tools = r.Tools[:rnd.IntN(len(r.Tools)+1)]
-		case 8: // other instructions, possibly empty ones or none
+		case 8: // other instructions, possibly empty or missing
 			r.Messages = slices.Clone(r.Messages)
 			r.Messages[0] = []llm.Message{llm.SystemText(""), llm.SystemText(fmt.Sprint("You are coder ", step)), llm.UserText("Hello.")}[rnd.IntN(3)]
 		default:

@@ -20,8 +20,8 @@ type itemEncoder struct {
 	lost    map[string]bool // ids of opaque calls that were omitted
 
 	open    bool       // a message item is open
-	message wire.Value // additional members of the open message
-	fates   []fate     // of the parts of the current message
+	message wire.Value // additional members for the open message
+	fates   []fate     // fates of the current message's parts
 }
 
 // input encodes the messages.
@@ -64,7 +64,8 @@ func (e *itemEncoder) encode(messages []llm.Message) ([]byte, error) {
 	return e.Buf[:len(e.Buf):len(e.Buf)], nil
 }
 
-// late returns what stays in place of a system message: everything, as a developer message, or only changes of the tools.
+// late returns the parts that stay in place of a system message: everything, as a developer message, or only tool
+// changes.
 func (e *itemEncoder) late(m llm.Message) llm.Message {
 	m.Role = llm.RoleDeveloper
 	if e.form.late && e.started {
@@ -79,7 +80,7 @@ func (e *itemEncoder) late(m llm.Message) llm.Message {
 	return changes
 }
 
-// room estimates the encoded size of the messages, so that the buffer need not grow.
+// room estimates the messages' encoded size, so that the buffer need not grow.
 func room(messages []llm.Message) int {
 	n := 64
 	for _, m := range messages {
@@ -251,7 +252,7 @@ func (e *itemEncoder) call(c llm.ToolCall, whole bool) {
 	e.Close('}')
 }
 
-// sentID returns the id of a call in the form that the API requires: not empty, at most 64 characters.
+// sentID returns a call ID in the form that the API requires: not empty, at most 64 characters.
 func sentID(id string) string {
 	switch {
 	case id == "":
@@ -273,7 +274,7 @@ func arguments(text string) string {
 	return string(append(wire.AppendString([]byte(`{"_raw":`), text), '}'))
 }
 
-// rest writes the members of an object into the open one.
+// rest writes an object's members into the open object.
 func (e *itemEncoder) rest(object wire.Value) {
 	for m := object.Members(); m.Next(); {
 		e.Member(m.Key, m.Value)

@@ -10,23 +10,23 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// The API links the items of an answer: it refuses reasoning without the item that followed it, and an item with an id
-// without the reasoning that it followed. It accepts items without ids.
+// The API links an answer's items: it refuses reasoning without the item that followed it, and an item with an ID
+// without the reasoning that it followed. It accepts items without IDs.
 
-// afterKey is the member of a State with the link.
+// afterKey is the State member with the link.
 const afterKey = "_after"
 
 // link is the reasoning that an item followed in its answer.
 type link struct {
-	id    string // of the reasoning item
-	place int    // of the item after it; 0 is the item that the reasoning requires
-	sum   string // of the item's text or arguments
+	id    string // reasoning item ID
+	place int    // position after the reasoning; the reasoning requires item 0
+	sum   string // digest of the item's text or arguments
 }
 
-// linkable reports whether a link can hold the id of a reasoning item.
+// linkable reports whether a link can hold a reasoning item's ID.
 func linkable(id string) bool { return id != "" && !strings.ContainsAny(id, " \t\r\n") }
 
-// String returns the form of the link in a State, "" if there was no reasoning.
+// String returns the link as a State stores it, or "" if no reasoning came before.
 func (l link) String() string {
 	if l.id == "" {
 		return ""
@@ -34,7 +34,7 @@ func (l link) String() string {
 	return fmt.Sprintf("%s %d %s", l.id, l.place, l.sum)
 }
 
-// linkOf returns the link of a part for this model, and the digest of what it contains now.
+// linkOf returns a part's link for this model, and its current content's digest.
 func linkOf(p llm.Part, model string) (l link, sum string, ok bool) {
 	var state llm.State
 	var content string
@@ -93,7 +93,7 @@ const (
 	omitted             // it is not sent
 )
 
-// decide sets the fates of the parts of a message.
+// decide sets the fates of a message's parts.
 func (e *itemEncoder) decide(parts []llm.Part) {
 	e.fates = append(e.fates[:0], make([]fate, len(parts))...)
 	next := -1 // the next item

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// outputItems are the items of an answer with two groups of reasoning and items.
+// outputItems are an answer's items: two groups, each with reasoning.
 var outputItems = []string{
 	`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"one"}`,
 	`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q"}}`,
@@ -34,7 +34,7 @@ var (
 	requiredAfter = map[string]string{"rs_1": "ws_1", "rs_2": "rs_3", "rs_3": "fc_2", "rs_4": "msg_4"}
 )
 
-// answers returns the message of the answer, decoded from a stream and as a whole, before and after it was stored.
+// answers returns the answer as messages, decoded from a stream and as a whole, before and after it was stored.
 func answers(t *testing.T) []llm.Message {
 	t.Helper()
 	response := `{"id":"r","status":"completed","output":[` + strings.Join(outputItems, ",") + `]}`
@@ -66,7 +66,7 @@ func answers(t *testing.T) []llm.Message {
 	return all
 }
 
-// forModel returns the message as an answer of the model of these tests.
+// forModel returns m as an answer from the model in these tests.
 func forModel(m llm.Message) llm.Message {
 	m.Parts = slices.Clone(m.Parts)
 	for i, p := range m.Parts {
@@ -88,7 +88,7 @@ func forModel(m llm.Message) llm.Message {
 	return m
 }
 
-// inputOf returns the input items of a request for the messages.
+// inputOf returns the request's input items for the messages.
 func inputOf(t *testing.T, model string, messages ...llm.Message) (items []map[string]any) {
 	t.Helper()
 	var got struct{ Input []map[string]any }
@@ -155,7 +155,7 @@ func TestEncode_EditedAnswersKeepReasoningAndItemsTogether(t *testing.T) {
 	}
 }
 
-// violation returns what the API would refuse in the items.
+// violation returns the rule that the items break, or "".
 func violation(items []map[string]any) string {
 	before := "" // the last reasoning
 	for i, it := range items {

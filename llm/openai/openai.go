@@ -2,33 +2,32 @@
 //
 // # Requests
 //
-// System messages become the instructions, joined by a blank line; developer messages stay in place. An
-// assistant message becomes the items it came from: reasoning, messages, tool calls and any others, in
-// their order. Requests are stateless by default: store is false, and reasoning is requested in encrypted
-// form so that it can be sent back. Other parameters of the API (previous_response_id, conversation, …) go
-// through Request.Options. Options for reasoning and text are merged member by member.
-// The API has no stop sequences, no top_k and no thinking budget: those fields of a request are ignored. Settings that
-// the model's rules in the catalogue refuse are configuration errors.
+// System messages become the instructions, joined by a blank line; developer messages stay in place. An assistant
+// message becomes the items it came from: reasoning, messages, tool calls and any others, in their order. Requests are
+// stateless by default: store is false, and reasoning is requested in encrypted form so that it can be sent back. Other
+// API parameters (previous_response_id, conversation, …) go through Request.Options. Options for reasoning and text are
+// merged member by member. The API has no stop sequences, no top_k and no thinking budget: those request fields are
+// ignored. Settings that the model's rules in the catalogue refuse are configuration errors.
 //
-// If the model's rules have LateSystem, system messages after the start of the conversation stay in place, as developer
-// messages. If they have InlineTools, tools that were added in the conversation are sent in additional_tools items in
-// their places, after the tools of its start; as long as no tool was removed, because the API cannot do that.
+// If the model's rules have LateSystem, system messages after the conversation's start stay in place, as developer
+// messages. If they have InlineTools, tools added during the conversation are sent in additional_tools items in their
+// places, after the initial tools; as long as no tool was removed, because the API cannot do that.
 //
 // # Provider state
 //
-// The State of a Thinking part is the whole reasoning item. It is sent back byte for byte, in its place, to
-// the model that made it. It is omitted for other models, if the item that followed it is missing or was changed (the API
-// refuses that), and if it contains neither encrypted nor readable reasoning while store is false. The State
-// of a Text or ToolCall holds the members of its item that have no field, such as id, status and phase, and the reasoning
-// that it followed: without that reasoning, it is sent without its id, because the API refuses it otherwise. Items
-// that are not modelled are Opaque and sent back unchanged. A refusal is Text, marked as a refusal in its
-// State; the answer then ends with FinishContentFilter.
+// A Thinking part's State is the whole reasoning item. It is sent back byte for byte, in its place, to the model that
+// produced it. It is omitted for other models, if the item that followed it is missing or was changed (the API refuses
+// that), and if it contains neither encrypted nor readable reasoning while store is false. The State of a Text or
+// ToolCall holds the item members that have no field, such as id, status and phase, and the reasoning that it followed:
+// without that reasoning, it is sent without its ID, because the API refuses it otherwise. Unknown items are Opaque and
+// sent back unchanged. A refusal is Text, marked as a refusal in its State; the answer then ends with
+// FinishContentFilter.
 //
 // # Tool calls and results
 //
-// Arguments are sent as the model wrote them, but empty ones as {}, and those that are not a JSON object as
-// {"_raw": "…"}, because servers parse them. The API has no flag for failed tools: a result with IsError
-// starts with "Error: ".
+// Arguments are sent as the model wrote them, but empty arguments as {}, and anything else that is not a JSON object as
+// {"_raw": "…"}, because servers parse them. The API has no flag for failed tools: a result with IsError starts with
+// "Error: ".
 package openai
 
 import (
@@ -43,7 +42,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Name is the name of the dialect.
+// Name is the dialect name.
 const Name = "openai-responses"
 
 // BaseURL is the default base URL.
@@ -56,11 +55,11 @@ type Config struct {
 	wire.Endpoint // the default Name is "openai", the default BaseURL is [BaseURL]
 
 	Catalogue *llm.Catalogue // nil means llm.DefaultCatalogue()
-	// Summary requests summaries of reasoning: "auto", "concise", "detailed" or "none". The default is "auto" for models
-	// of the catalogue that reason, until the server refuses it: OpenAI does so for unverified organisations.
+	// Summary requests reasoning summaries: "auto", "concise", "detailed" or "none". The default is "auto" for
+	// reasoning models in the catalogue, until the server refuses it: OpenAI does so for unverified organisations.
 	Summary string
-	// Obfuscation keeps the random padding of streamed events, which hides the length of the text from
-	// network observers. It is off by default.
+	// Obfuscation keeps the random padding in streamed events, which hides the text's length from network observers. It
+	// is off by default.
 	Obfuscation bool
 	// KeyHeader is the header for the API key. By default it is sent as a bearer token.
 	KeyHeader string
@@ -77,9 +76,9 @@ func New(c Config) *wire.Provider {
 	return wire.NewProvider(NewDialect(c), c.Endpoint)
 }
 
-// Azure returns the configuration for Azure OpenAI, where models are named by their deployments. The endpoint
-// is the URL of the resource, such as "https://my-resource.openai.azure.com", or its name. An empty API
-// version means the current one. To use a Microsoft Entra token instead of a key, set KeyHeader to "".
+// Azure returns the configuration for Azure OpenAI, where models are named by their deployments. The endpoint is the
+// resource's URL, such as "https://my-resource.openai.azure.com", or its name. An empty API version means the current
+// one. To use a Microsoft Entra token instead of a key, set KeyHeader to "".
 func Azure(endpoint, apiKey, apiVersion string) Config {
 	base := strings.TrimRight(endpoint, "/")
 	if !strings.Contains(base, "://") {
@@ -101,7 +100,7 @@ func Azure(endpoint, apiKey, apiVersion string) Config {
 	}
 }
 
-// NewDialect returns the dialect alone. It uses only the name of the endpoint.
+// NewDialect returns the dialect alone. It uses only the endpoint's name.
 func NewDialect(c Config) wire.Dialect {
 	if c.Catalogue == nil {
 		c.Catalogue = llm.DefaultCatalogue()
@@ -143,7 +142,7 @@ func (d *dialect) Learn(r *llm.Request, e *llm.Error) bool {
 	return !d.noSummary.Swap(true)
 }
 
-// model returns what the catalogue has about a model, or about the newest of its family.
+// model returns the catalogue's entry for a model, or for the newest model in its family.
 func (d *dialect) model(name string) llm.Model {
 	if m, ok := d.catalogue.Lookup(d.provider, name); ok || !d.reasons(name) {
 		return m
@@ -152,8 +151,8 @@ func (d *dialect) model(name string) llm.Model {
 	return m
 }
 
-// reasons reports whether the model reasons: the API refuses to return encrypted reasoning for one that does
-// not. Unknown models are assumed to be new ones.
+// reasons reports whether the model reasons: if it does not, the API refuses to return encrypted reasoning. Unknown
+// models are assumed to be new.
 func (d *dialect) reasons(model string) bool {
 	if m, ok := d.catalogue.Exact("openai", model); ok {
 		return m.Reasoning

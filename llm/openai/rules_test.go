@@ -36,7 +36,7 @@ func TestEncode_FollowsTheRulesOfTheModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		request llm.Request
 		member  string
-		want    string // of the member, or of the error
+		want    string // value in the member, or text in the error
 	}{
 		"effort":                   {llm.Request{Model: "new", Effort: "high"}, "reasoning", `{"effort":"high","summary":"auto"}`},
 		"effort not listed":        {llm.Request{Model: "new", Effort: "none"}, "reasoning", `{"effort":"low","summary":"auto"}`},

@@ -7,23 +7,23 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// The State of a Text has two objects: "message" holds the members of its message item, and "part" those of
-// its content part, both without what llm.Message represents. Texts of one message have the same
-// "message". The State of a ToolCall holds the other members of its item. That of Thinking and Opaque is the
-// whole item, or the whole content part for an Opaque whose Kind starts with contentKind. All but content parts may also
-// have a link to the reasoning before them.
+// A Text's State has two objects: "message" holds the members of its message item, and "part" the members of its
+// content part, both without the members that llm.Message represents. Texts in one message have the same "message". A
+// ToolCall's State holds its item's other members. The State of Thinking and Opaque is the whole item, or the whole
+// content part for an Opaque whose Kind starts with contentKind. All but content parts may also have a link to the
+// reasoning before them.
 
-// contentKind is the prefix of the Kind of an Opaque that is a content part, not an item.
+// contentKind is the Kind prefix for an Opaque that is a content part, not an item.
 const contentKind = "content."
 
-// messageRest returns the members of a message item except role and content.
+// messageRest returns a message item's members except role and content.
 func messageRest(item wire.Value) []byte {
 	return wire.Rest(item, func(key string, v wire.Value) bool {
 		return key == "role" || key == "content" || key == "type" && v.Is("message")
 	})
 }
 
-// partRest returns the members of a content part except its text.
+// partRest returns a content part's members except its text.
 func partRest(part wire.Value) []byte {
 	return wire.Rest(part, func(key string, v wire.Value) bool {
 		switch key {
@@ -43,14 +43,14 @@ func answerRest(part wire.Value) []byte {
 	})
 }
 
-// callRest returns the members of a call's item that ToolCall has no field for.
+// callRest returns the call item members that ToolCall has no field for.
 func callRest(item wire.Value) []byte {
 	return wire.Rest(item, func(key string, _ wire.Value) bool {
 		return slices.Contains([]string{"type", "call_id", "name", "arguments", "input"}, key)
 	})
 }
 
-// callState returns the state of a call: its rest and a link.
+// callState returns a call's state: its rest and a link.
 func callState(item wire.Value, after string) []byte {
 	rest := callRest(item)
 	if after == "" {
@@ -66,19 +66,19 @@ func callState(item wire.Value, after string) []byte {
 	return e.Buf
 }
 
-// resultRest returns the members of a result's item that ToolResult has no field for.
+// resultRest returns the result item members that ToolResult has no field for.
 func resultRest(item wire.Value) []byte {
 	return wire.Rest(item, func(key string, _ wire.Value) bool {
 		return key == "type" || key == "call_id" || key == "output"
 	})
 }
 
-// withoutID returns the members of a message that an item without an id can have.
+// withoutID returns the message members that an item without an ID can have.
 func withoutID(message wire.Value) wire.Value {
 	return wire.Rest(message, func(key string, _ wire.Value) bool { return key == "id" || key == "status" })
 }
 
-// textState joins the two rests and a link, or returns nil if there are none.
+// textState joins the two rests and a link, or returns nil if all are empty.
 func textState(message, part []byte, after string) []byte {
 	if message == nil && part == nil && after == "" {
 		return nil

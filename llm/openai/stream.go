@@ -16,13 +16,13 @@ func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return &decoder{a
 type decoder struct {
 	a       *wire.Assembler
 	items   []*item
-	last    *item // the item of the last event
+	last    *item // item in the last event
 	calls   int
 	refused bool
-	after   string // id of the last reasoning
+	after   string // last reasoning ID
 	place   int    // number of items after it
 
-	searches int64 // of the web, by the provider
+	searches int64 // web searches by the provider
 	sequence int64 // number and size of the last event
 	size     int
 }
@@ -33,13 +33,13 @@ type item struct {
 	id      string
 	kind    string
 	part    int   // of reasoning and calls; -1 if not begun
-	texts   []int // parts of a message by content index; -1 if not begun
-	chapter int64 // index of the last reasoning part
+	texts   []int // message parts by content index; -1 if not begun
+	chapter int64 // last reasoning part's index
 	done    bool
-	claimed bool // by an item of the last event
+	claimed bool // matched by an item in the last event
 }
 
-// event holds the members of an event.
+// event holds an event's members.
 type event struct {
 	kind                            []byte
 	delta, item, part, response, id wire.Value
@@ -146,7 +146,7 @@ func (d *decoder) Usage() (u llm.Usage, final bool) { return u, false }
 // End does nothing, because only the last event completes a response.
 func (d *decoder) End() {}
 
-// find returns the item of this kind that an event is about. It creates one that was not announced.
+// find returns the item that an event is about. It creates an item that was not announced.
 func (d *decoder) find(e *event, kind string) *item {
 	index := int64(-1)
 	if e.output.Kind() == '0' {
@@ -193,7 +193,7 @@ func (d *decoder) newItem(index int64) *item {
 	return it
 }
 
-// itemCost is about what an item needs besides its content. It also limits the time to find an item.
+// itemCost approximates an item's memory without its content. It also limits the time to find an item.
 const itemCost = 2048
 
 // added begins an item.
@@ -224,7 +224,7 @@ func callID(item wire.Value) string {
 // maxContent limits the parts of one message, because a large index would allocate that many.
 const maxContent = 1 << 12
 
-// text returns the part for the content index of the event, or -1, and opens it if necessary.
+// text returns the part for the event's content index, or -1, and opens it if necessary.
 func (d *decoder) text(e *event) int {
 	it := d.find(e, "message")
 	if it.done {
@@ -249,7 +249,7 @@ func (d *decoder) textAt(it *item, n int64) int {
 	return it.texts[n]
 }
 
-// call returns the part of a call's item, or -1, and opens it if necessary.
+// call returns the part for a call item, or -1, and opens it if necessary.
 func (d *decoder) call(e *event, kind string) int {
 	it := d.find(e, kind)
 	if it.done {
@@ -307,7 +307,7 @@ func (d *decoder) settle(it *item, v wire.Value) {
 	d.pass(kind, v.Get("id").Str())
 }
 
-// pass records that an item is complete, for the links of the next items.
+// pass records that an item is complete, for later links.
 func (d *decoder) pass(kind, id string) {
 	d.place++
 	if kind == "reasoning" {
@@ -318,7 +318,7 @@ func (d *decoder) pass(kind, id string) {
 	}
 }
 
-// linkTo returns the link of the current item's part.
+// linkTo returns the link for the current item's part.
 func (d *decoder) linkTo(part int) string {
 	return link{d.after, d.place, wire.Digest(d.a.SoFar(part))}.String()
 }
@@ -363,7 +363,7 @@ func (d *decoder) settleMessage(it *item, v wire.Value) {
 	}
 }
 
-// relink sets the states of an item again, because the reasoning before it has another id in the whole response.
+// relink sets an item's states again, because the reasoning before it has another ID in the whole response.
 func (d *decoder) relink(it *item, v wire.Value) {
 	if isCall(it.kind) {
 		d.a.SetState(it.part, d.a.State(callState(v, d.linkTo(it.part))))

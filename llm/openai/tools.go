@@ -54,7 +54,7 @@ func tool(e *wire.Encoder, t llm.ToolDef) error {
 	return nil
 }
 
-// grammar writes the grammar of a freeform tool. Without one, it accepts any text.
+// grammar writes a freeform tool's grammar. Without a grammar, the tool accepts any text.
 func grammar(e *wire.Encoder, f llm.Freeform) {
 	if f == (llm.Freeform{}) {
 		return
@@ -103,7 +103,7 @@ func toolChoice(h *wire.Head, r *llm.Request) {
 	h.Close('}')
 }
 
-// outputFormat returns the adapter's members of the text object.
+// outputFormat returns the adapter's members for the text object.
 func outputFormat(o *llm.OutputFormat) ([]byte, error) {
 	if o == nil {
 		return nil, nil
@@ -151,9 +151,8 @@ func formatName(name string) string {
 // unsupported lists the keywords that strict output does not support.
 var unsupported = []string{"allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties"}
 
-// closed reports whether the schema is valid for strict output: every object requires all its members and
-// allows no others, and there is no unsupported keyword. It takes a property with the name of a keyword for
-// the keyword, which is safe.
+// closed reports whether the schema is valid for strict output: every object requires all its members and allows no
+// others, and no keyword is unsupported. It mistakes a property named like a keyword for the keyword, which is safe.
 func closed(schema wire.Value) bool {
 	switch schema.Kind() {
 	case '[':

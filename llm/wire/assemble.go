@@ -15,7 +15,7 @@ var errTooLarge = errors.New("the response is larger than the limit")
 type Assembler struct {
 	Dialect string
 	Model   string               // the requested model; it tags provider state
-	Max     int                  // maximum bytes of the answer in memory; 0 means no limit
+	Max     int                  // maximum bytes of one answer in memory; 0 means no limit
 	Seal    func(m *llm.Message) // Call.Seal
 
 	resp    llm.Response
@@ -32,7 +32,7 @@ type Assembler struct {
 type block struct {
 	part   llm.Part
 	text   strings.Builder
-	state  int // the size of the part's state
+	state  int // size of the part's state
 	open   bool
 	absent bool // an interrupted tool call
 }
@@ -95,7 +95,7 @@ func (a *Assembler) State(data []byte) llm.State {
 	return llm.State{Dialect: a.Dialect, Model: model, Data: append([]byte(nil), data...)}
 }
 
-// Start sets the answer's id and model. Later calls fill in what is missing.
+// Start sets the answer's ID and model. Later calls only fill empty fields.
 func (a *Assembler) Start(id, model string) {
 	if a.resp.ID == "" && a.grow(len(id)) {
 		a.resp.ID = id
@@ -184,7 +184,7 @@ func (a *Assembler) SetState(i int, s llm.State) {
 	}
 }
 
-// SetCall sets the id and name of an open tool call, for protocols that send them late.
+// SetCall sets an open tool call's ID and name, for protocols that send them late.
 func (a *Assembler) SetCall(i int, id, name string) {
 	if !a.valid(i) {
 		return
@@ -226,9 +226,9 @@ func (a *Assembler) end(i int) {
 	}
 }
 
-// Settle sets the complete text, thinking or arguments of part i, for protocols that repeat a part at its
-// end. If whole continues what was streamed, the rest is emitted as a delta; otherwise it replaces the
-// streamed text in the part. An empty whole changes nothing.
+// Settle sets the complete text, thinking or arguments of part i, for protocols that repeat a part at its end. If whole
+// continues the streamed text, the rest is emitted as a delta; otherwise it replaces the streamed text in the part. An
+// empty whole changes nothing.
 func (a *Assembler) Settle(i int, whole string) {
 	if whole == "" || !a.valid(i) {
 		return
@@ -277,14 +277,14 @@ func size(p llm.Part) int {
 	return 0
 }
 
-// Detail sets what the provider says about why the model stopped.
+// Detail sets the provider's explanation why the model stopped.
 func (a *Assembler) Detail(text string) {
 	if a.grow(len(text)) {
 		a.resp.Finish.Detail = text
 	}
 }
 
-// Dropped sets what the server left out of the request.
+// Dropped sets the list of request parts that the server left out.
 func (a *Assembler) Dropped(list []llm.Dropped) {
 	if a.grow(partCost * len(list)) {
 		a.resp.Dropped = list

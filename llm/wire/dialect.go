@@ -1,10 +1,9 @@
 // Package wire contains the code that the provider adapters share. An adapter only encodes requests and
 // decodes answers: it implements [Dialect] and does no I/O.
 //
-// [Provider] drives a dialect over HTTP, with limits, typed errors and signing. [Read] turns one HTTP
-// answer into events; `reins wire decode` runs it too. [Value] reads JSON without building trees,
-// [Encoder] writes it append-only, [Assembler] builds the events and the response, and [History] records
-// what was already encoded.
+// [Provider] drives a dialect over HTTP, with limits, typed errors and signing. [Read] turns one HTTP answer into
+// events; `reins wire decode` also uses it. [Value] reads JSON without building trees, [Encoder] writes it append-only,
+// [Assembler] builds the events and the response, and [History] records which messages are encoded.
 package wire
 
 import (
@@ -13,10 +12,10 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Dialect encodes requests and decodes answers in a provider's protocol. It does no I/O and has no state
-// between calls, except what a [Learner] learned.
+// Dialect encodes requests and decodes answers in a provider's protocol. It does no I/O and has no state between calls,
+// except for errors that a [Learner] learned from.
 type Dialect interface {
-	// Name is the key of the dialect in llm.State and llm.Request.Options.
+	// Name is the dialect's key in llm.State and llm.Request.Options.
 	Name() string
 	// Encode builds the HTTP request for r. With a cache in r, it encodes only new messages.
 	Encode(r *llm.Request) (*Call, error)
@@ -38,8 +37,8 @@ type Parser interface {
 
 // Learner is implemented by dialects that ask for something that a server may refuse to some accounts.
 type Learner interface {
-	// Learn reports whether requests do without what the server refused with this error from now on. The call is then
-	// made once more.
+	// Learn reports whether later requests will omit the setting that the server refused with this error. The call is
+	// then repeated once.
 	Learn(r *llm.Request, e *llm.Error) bool
 }
 
@@ -63,8 +62,7 @@ type Call struct {
 	Header http.Header
 	Body   Body
 	Stream bool // asks for a stream
-	// Seal completes the message of the answer with what the next request needs to know about this one; nil if
-	// there is nothing.
+	// Seal adds state to the answer's message that the next request needs; may be nil.
 	Seal func(m *llm.Message)
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// toy is a small dialect. The events of a stream are words: "[DONE]" ends the answer, "!…" is a provider
-// error, "?" is malformed and anything else is text. A whole answer is a JSON string.
+// toy is a small dialect. Stream events are words: "[DONE]" ends the answer, "!…" is a provider error, "?" is malformed
+// and anything else is text. A whole answer is a JSON string.
 type toy struct{}
 
 func (toy) Name() string { return "toy" }

@@ -174,14 +174,14 @@ func appendEscaped(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// Head writes the members of a request body before its messages. Options replace members by name; a
-// null option omits its member.
+// Head writes the request body members before the messages. Options replace members by name; a null option omits its
+// member.
 type Head struct {
 	Encoder
 	Options map[string]json.RawMessage
 }
 
-// HeadSize estimates the size of a request without its conversation: the instructions, the tools, and the rest.
+// HeadSize estimates a request's size without its conversation: the instructions, the tools, and the rest.
 func HeadSize(r *llm.Request) int {
 	n := 1024
 	for _, m := range r.Messages {

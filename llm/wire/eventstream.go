@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// eventStreamType is the content type of a stream in the framing of AWS.
+// eventStreamType is the content type for AWS event stream framing.
 const eventStreamType = "application/vnd.amazon.eventstream"
 
 // eventStream splits a stream in the framing of AWS: messages with a length, headers, a payload and two checksums.
@@ -25,9 +25,9 @@ type eventStream struct {
 }
 
 const (
-	preludeSize  = 12 // the length of the message, the length of its headers, and their checksum
+	preludeSize  = 12 // message length, header length, and their checksum
 	checksumSize = 4
-	// framing is more than what a message needs besides its payload.
+	// framing is more than a message needs besides its payload.
 	framing = 64 << 10
 )
 
@@ -121,7 +121,7 @@ func nextHeader(b []byte) (key, value string, rest []byte, err error) {
 	return key, value, b[size:], nil
 }
 
-// unwrap returns the event inside a chunk. Bedrock sends the events of a vendor's own protocol in chunks, in base64.
+// unwrap returns the event inside a chunk. Bedrock sends a vendor protocol's own events in chunks, in base64.
 func unwrap(ev Event) (Event, error) {
 	if string(ev.Name) != "chunk" {
 		return ev, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// message encodes a message of an event stream. Headers are alternating names and values.
+// message encodes an event stream message. Headers are alternating names and values.
 func message(payload string, headers ...string) []byte {
 	var head []byte
 	for i := 0; i < len(headers); i += 2 {

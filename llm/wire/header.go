@@ -38,7 +38,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// rateLimit reads the rate limit headers of the vendors.
+// rateLimit reads the vendors' rate limit headers.
 func rateLimit(h http.Header) llm.RateLimit {
 	number := func(keys ...string) int64 {
 		for _, k := range keys {
@@ -58,7 +58,7 @@ func rateLimit(h http.Header) llm.RateLimit {
 	}
 }
 
-// reset returns the time of the first header that has one, as a time or as the duration until then.
+// reset returns the time in the first of these headers that has a time or a duration.
 func reset(h http.Header, keys ...string) time.Time {
 	for _, k := range keys {
 		v := h.Get(k)

@@ -6,8 +6,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// History records which messages an encoder has encoded. It identifies a message by the address of its
-// parts, so a message must not change after it was in a request with a cache.
+// History records which messages an encoder has encoded. It identifies a message by its parts' address, so a message
+// must not change after it was in a request with a cache.
 type History struct {
 	key  string
 	seen []identity
@@ -19,9 +19,9 @@ type identity struct {
 	n     int
 }
 
-// Pending returns how many of the messages, from the start, are already encoded, and records all of them.
-// It returns 0, and the encoder must start over, if the messages do not continue the recorded ones or if
-// key has changed. The key stands for everything else that the encoding depends on.
+// Pending returns how many messages, from the start, are already encoded, and records all of them. It returns 0, and
+// the encoder must start over, if the messages do not continue the recorded messages or if key has changed. The key
+// represents everything else that the encoding depends on.
 func (h *History) Pending(key string, messages []llm.Message) (known int) {
 	known = len(h.seen)
 	if key != h.key || known > len(messages) {

@@ -35,8 +35,8 @@ func HTTPError(status int, h http.Header, body []byte) *llm.Error {
 	return e
 }
 
-// BodyError returns the error that a body or an event describes, in one of the usual shapes:
-// {"error":{…}}, {"error":"…"}, [{"error":…}], {"message":…}, {"detail":…}. The status is 0 for an event.
+// BodyError returns the error that a body or an event describes, in one of the usual shapes: {"error":{…}},
+// {"error":"…"}, [{"error":…}], {"message":…}, {"detail":…}. The status is 0 for an event.
 func BodyError(status int, v Value) *llm.Error {
 	obj := errorObject(v)
 	e := &llm.Error{Status: status, Body: v.Clone()}
@@ -80,7 +80,7 @@ func errorObject(v Value) Value {
 	return v
 }
 
-// text returns the first of the members that is a number or a string that is not empty.
+// text returns the first member that is a number or a non-empty string.
 func text(v Value, keys ...string) string {
 	for _, k := range keys {
 		switch m := v.Get(k); m.Kind() {
@@ -215,8 +215,8 @@ var keyShapes = lazy.Regexp(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[
 // Redact replaces everything in text that looks like a credential.
 func Redact(text string) string { return keyShapes().ReplaceAllString(text, redacted) }
 
-// RedactURL replaces the credentials in a URL: everything before an @, and the values of the query, except for
-// parameters that are known to be harmless.
+// RedactURL replaces the credentials in a URL: everything before an @, and all query values except known harmless
+// parameters.
 func RedactURL(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -252,7 +252,7 @@ func redact(text, secret string) string {
 	return Redact(text)
 }
 
-// plainNetworkError returns the message of a failed call without the URL, which may be private.
+// plainNetworkError returns a failed call's message without the URL, which may be private.
 func plainNetworkError(err error) string {
 	var ue *url.Error
 	if errors.As(err, &ue) {

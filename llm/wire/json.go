@@ -31,7 +31,7 @@ func ParseJSON(data []byte) (Value, error) {
 	return Value(data[start:end]), nil
 }
 
-// Kind returns the type of the value: '{', '[', '"', '0' (number), 't', 'f', 'n', or 0 for nil.
+// Kind returns the value's type: '{', '[', '"', '0' (number), 't', 'f', 'n', or 0 for nil.
 func (v Value) Kind() byte {
 	if len(v) == 0 {
 		return 0
@@ -45,7 +45,7 @@ func (v Value) Kind() byte {
 // Exists reports whether the value is neither nil nor null.
 func (v Value) Exists() bool { return len(v) > 0 && v[0] != 'n' }
 
-// Str returns the text of a string.
+// Str returns a string's text.
 func (v Value) Str() string {
 	if v.Kind() != '"' || len(v) < 2 {
 		return ""
@@ -83,7 +83,7 @@ func (v Value) Int() int64 {
 	return 0
 }
 
-// Float returns the value of a number.
+// Float returns a number's value.
 func (v Value) Float() float64 {
 	if v.Kind() != '0' {
 		return 0
@@ -98,7 +98,7 @@ func (v Value) Bool() bool { return v.Kind() == 't' }
 // Clone copies the value.
 func (v Value) Clone() Value { return bytes.Clone(v) }
 
-// Get returns the member of an object at the end of a path of names.
+// Get returns the object member at the end of a path of names.
 func (v Value) Get(path ...string) Value {
 	for _, key := range path {
 		var found Value
@@ -124,14 +124,14 @@ func (v Value) Members() Members { return Members{it: newWalk(v, '{')} }
 // Elements returns an iterator over an array. It is empty if the value has another type.
 func (v Value) Elements() Elements { return Elements{it: newWalk(v, '[')} }
 
-// Members iterates over the members of an object.
+// Members iterates over an object's members.
 type Members struct {
 	Key   []byte
 	Value Value
 	it    walk
 }
 
-// Elements iterates over the elements of an array.
+// Elements iterates over an array's elements.
 type Elements struct {
 	Value Value
 	it    walk
@@ -172,7 +172,7 @@ func (e *Elements) Next() bool {
 
 type walk struct {
 	scanner
-	pos int // of the next member or element; 0 at the end
+	pos int // next member or element; 0 after the last
 }
 
 func newWalk(v Value, open byte) walk {

@@ -18,7 +18,7 @@ var (
 	pathIn = lazy.Regexp(`\b(?:messages|input|contents)(?:\.?\[\d{1,9}\]|[./]\d{1,9}\b|['"\\]+, ?\d{1,9}\b)` +
 		`(?:\.?\[\d{1,9}\]|[./]\w{1,64}|['"\\]*, ?['"\\]*\w{1,64})*`)
 	stepIn = lazy.Regexp(`\w+`)
-	// fileIn matches errors about the content of a file, but not those of models that accept no files.
+	// fileIn matches errors about a file's content, but not errors from models that accept no files.
 	fileIn = lazy.Regexp(`(?i)(?:could not|unable to|failed to|cannot) (?:process|decode|load|identify|fetch)\b[^.]{0,30} (?:image|url)` +
 		`|(?:invalid|unsupported)[_ ]?(?:image|file)|image is not valid|not represent a valid image` +
 		`|image (?:exceeds|dimensions|does not match|format is not supported|input is not supported)|image(?: is|_)? ?too[_ ]large|image_parse_error|image\.source`)
@@ -112,8 +112,8 @@ func byPath(d Dialect, r *llm.Request, text string) *llm.Item {
 	return nil
 }
 
-// locator finds the part of a request that a value in its encoded form comes from. Adapters join, split
-// and move messages. So it changes parts, encodes the request again, and compares the value.
+// locator finds the request part that a value in its encoded form comes from. Adapters join, split and move messages.
+// So it changes parts, encodes the request again, and compares the value.
 type locator struct {
 	dialect Dialect
 	request *llm.Request
@@ -162,8 +162,8 @@ func member(v Value, name string) Value {
 	return nil
 }
 
-// origin returns the newest message that the value comes from, because the provider accepted the ones
-// before it, and the part of that message if there is only one.
+// origin returns the newest message that the value comes from, because the provider accepted the earlier messages, and
+// its part if there is only one.
 func (l *locator) origin() *llm.Item {
 	after := sort.Search(len(l.request.Messages), func(i int) bool {
 		return !l.affected(func(at llm.Item) bool { return at.Message >= i })

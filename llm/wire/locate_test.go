@@ -25,7 +25,7 @@ import (
 type tongue struct {
 	dialect wire.Dialect
 	model   string
-	list    string // the member of the body that holds the items
+	list    string // body member that holds the items
 	lists   []string
 	// thinking makes the state of thinking that goes back.
 	thinking func(marker string) string
@@ -105,7 +105,7 @@ func tongues() map[string]tongue {
 	return tongues
 }
 
-// marked makes conversations in which every part holds a word of its own.
+// marked makes conversations in which every part holds its own word.
 type marked struct {
 	t      *rapid.T
 	tongue tongue
@@ -194,13 +194,13 @@ func (g *marked) conversation() (messages []llm.Message) {
 	return messages
 }
 
-// spot is an element of a request body and the way to it.
+// spot is an element in a request body and its path.
 type spot struct {
 	steps []any
 	value any
 }
 
-// spots lists the items of the body and the elements inside them.
+// spots lists the body's items and the elements inside them.
 func (tg tongue) spots(body []byte) (all []spot) {
 	var top map[string]any
 	if json.Unmarshal(body, &top) != nil {
@@ -379,7 +379,7 @@ func show(i *llm.Item) string {
 	return fmt.Sprint(*i)
 }
 
-// TestLocate_RecordedErrorsNameTheirPart covers every recorded error that is about an item of its request.
+// TestLocate_RecordedErrorsNameTheirPart covers every recorded error that is about a request item.
 func TestLocate_RecordedErrorsNameTheirPart(t *testing.T) {
 	want := map[string]*llm.Item{
 		"4937de59879863fc": at(0, 0, -1),  // tool_use without tool_result: call_1

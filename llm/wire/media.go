@@ -17,9 +17,9 @@ import (
 // maxInline limits the size of files that are sent inline.
 const maxInline = 100 << 20
 
-// Inline reads the file that m names and sets the MIME type if it is missing. It always takes the type of
-// an image from its bytes, because providers refuse images with a wrong type. A Media with a URL stays a
-// reference, unless the URL is a data URI.
+// Inline reads the file that m names and sets the MIME type if it is missing. It always detects an image's type from
+// its bytes, because providers refuse images with a wrong type. A Media with a URL stays a reference, unless the URL is
+// a data URI.
 func Inline(m llm.Media) (llm.Media, error) {
 	if m.Path != "" && m.Data == nil {
 		data, err := readInline(m.Path)
@@ -63,7 +63,7 @@ func readInline(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// trueImage returns the type of an image by its bytes. It returns kind for other files and unknown images.
+// trueImage detects an image's type. It returns kind for other files and unknown images.
 func trueImage(kind string, data []byte) string {
 	if !strings.HasPrefix(kind, "image/") && kind != "application/octet-stream" {
 		return kind
@@ -74,8 +74,8 @@ func trueImage(kind string, data []byte) string {
 	return kind
 }
 
-// TrueDataURI corrects the type in the data URI of an image, as [Inline] does for its data. It returns any
-// other URL unchanged.
+// TrueDataURI corrects the type in an image's data URI, as [Inline] does for its data. It returns any other URL
+// unchanged.
 func TrueDataURI(uri string) string {
 	kind, payload, ok := strings.Cut(strings.TrimPrefix(uri, "data:"), ";base64,")
 	if !ok || !strings.HasPrefix(uri, "data:image/") {

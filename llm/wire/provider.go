@@ -16,7 +16,7 @@ import (
 
 // Endpoint configures where and how a dialect is used.
 type Endpoint struct {
-	Name    string // name of the provider, for routing; "" means the adapter's default
+	Name    string // provider name, for routing; "" means the adapter's default
 	BaseURL string // "" means the vendor's
 	APIKey  string
 	// KeyFrom names the source of APIKey or of what Sign uses, such as an environment variable, for errors about it.
@@ -241,7 +241,7 @@ func (r *bodyReader) Read(p []byte) (n int, err error) {
 
 func (r *bodyReader) Close() error { return nil }
 
-// failed returns the error of an interrupted call. An exceeded limit or a cancellation explains it best.
+// failed returns an interrupted call's error. An exceeded limit or a cancellation explains it best.
 func (p *Provider) failed(w *watch, err error) *llm.Error {
 	if cause := w.cause(); cause != nil {
 		err = cause
@@ -249,7 +249,7 @@ func (p *Provider) failed(w *watch, err error) *llm.Error {
 	return p.typed(err, llm.ErrNetwork)
 }
 
-// explainKey adds the source of the key to an authentication error.
+// explainKey adds where the key came from to an authentication error.
 func (p *Provider) explainKey(e *llm.Error) {
 	if e.Kind != llm.ErrAuthentication || p.endpoint.KeyFrom == "" {
 		return
@@ -276,7 +276,7 @@ func (p *Provider) explainPath(e *llm.Error, path string) {
 	e.Message += fmt.Sprintf(" (the base URL has no path; most servers need %s://%s/v1)", u.Scheme, u.Host)
 }
 
-// typed returns err as an *llm.Error of this provider without secrets.
+// typed returns err as an *llm.Error from this provider, without secrets.
 func (p *Provider) typed(err error, kind llm.ErrorKind) *llm.Error {
 	var e *llm.Error
 	if !errors.As(err, &e) {

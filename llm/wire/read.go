@@ -49,7 +49,7 @@ func Read(d Dialect, ans Answer, a *Assembler) error {
 	return err
 }
 
-// isStream reports whether the answer is a stream. Some servers do not send what was requested.
+// isStream reports whether the answer is a stream. Some servers ignore which form was requested.
 func isStream(ans Answer, br *bufio.Reader) bool {
 	switch ct := ans.Header.Get("Content-Type"); {
 	case strings.HasPrefix(ct, "text/event-stream"), strings.HasPrefix(ct, eventStreamType):
@@ -78,7 +78,7 @@ func firstByte(br *bufio.Reader) byte {
 // eventReader splits a stream into events. After the last one it returns io.EOF.
 type eventReader interface{ next() (Event, error) }
 
-// frames returns the reader for the framing of the answer. Only messages of AWS begin with a zero.
+// frames returns the reader for the answer's framing. Only AWS messages begin with a zero.
 func frames(ans Answer, br *bufio.Reader) eventReader {
 	first, _ := br.Peek(1)
 	if strings.HasPrefix(ans.Header.Get("Content-Type"), eventStreamType) || string(first) == "\x00" {
@@ -145,7 +145,7 @@ func incomplete(message string) error {
 	return &llm.Error{Kind: llm.ErrIncomplete, Message: message}
 }
 
-// malformed wraps a decoder's error, with the start of the data that caused it.
+// malformed wraps a decoder's error, with the first bytes of the data that caused it.
 func malformed(err error, data []byte) error {
 	if isProviderError(err) {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// CheckSettings returns an error if the caller set something that the rules of the model refuse: temperature, top_p or
-// top_k, a thinking budget, or a forced tool. Thinks says whether the request makes the model think.
+// CheckSettings returns an error for a setting that the model's rules refuse: temperature, top_p or top_k, a thinking
+// budget, or a forced tool. Thinks is whether the request makes the model think.
 func CheckSettings(r *llm.Request, m llm.Model, thinks bool) error {
 	forced := r.ToolChoice.Mode == llm.ToolRequired || r.ToolChoice.Mode == llm.ToolNamed
 	switch {
@@ -20,7 +20,7 @@ func CheckSettings(r *llm.Request, m llm.Model, thinks bool) error {
 	return CheckSampling(r, m.Rules, thinks)
 }
 
-// listed returns the efforts of a model as the end of a sentence.
+// listed returns a model's efforts, to end a sentence.
 func listed(efforts []string) string {
 	if len(efforts) == 0 {
 		return ""

@@ -57,8 +57,8 @@ func refused(model, format string, names []string) error {
 	return llm.Errorf(llm.ErrConfiguration, "", "%s "+format, model, strings.Join(names, " and "))
 }
 
-// CheckCacheTTL returns an error if the request sets a cache lifetime that the model does not accept in this member of
-// a request.
+// CheckCacheTTL returns an error if the request sets a cache lifetime that the model does not accept for these request
+// members.
 func CheckCacheTTL(r *llm.Request, rules llm.Rules, members ...string) error {
 	switch {
 	case r.CacheTTL == "":

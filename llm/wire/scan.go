@@ -34,7 +34,7 @@ func (s *scanner) space(i int) int {
 	return i
 }
 
-// value returns the end of the value that starts at i.
+// value returns where the value that starts at i ends.
 func (s *scanner) value(i, depth int) (int, bool) {
 	if i >= len(s.data) {
 		return s.fail(i, "")
@@ -87,7 +87,7 @@ func (s *scanner) nested(i int, open byte, depth int) (int, bool) {
 	}
 }
 
-// key reads a member name and its colon, and returns the start of the value.
+// key reads a member name and its colon, and returns where the value starts.
 func (s *scanner) key(i int) (int, bool) {
 	if i < len(s.data) && s.data[i] != '"' {
 		return s.fail(i, "expected a member name")
@@ -179,7 +179,7 @@ func (s *scanner) digits(i int) int {
 	return i
 }
 
-// skip returns the end of the well-formed value at i. It looks only at quotes and brackets.
+// skip returns where the well-formed value at i ends. It looks only at quotes and brackets.
 func (s *scanner) skip(i int) int {
 	depth := 0
 	for j := i; j < len(s.data); j++ {
@@ -205,7 +205,7 @@ func (s *scanner) skip(i int) int {
 	return len(s.data)
 }
 
-// closingQuote returns the position of the quote that ends the string whose text starts at i.
+// closingQuote returns where the string whose text starts at i ends.
 func (s *scanner) closingQuote(i int) int {
 	for i < len(s.data) {
 		n := bytes.IndexByte(s.data[i:], '"')

@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// Event is one event of a stream. Its bytes are valid only while the decoder handles it.
+// Event is one stream event. Its bytes are valid only while the decoder handles it.
 type Event struct {
-	Name []byte // the type of the event, or empty
+	Name []byte // event type, or empty
 	Data []byte // of server-sent events, the data lines, joined by newlines
 	Cut  bool   // the stream ended without a blank line, so the event may be incomplete
 }
@@ -20,7 +20,7 @@ type sse struct {
 	max  int
 	buf  []byte // buf[pos:] is read but not consumed
 	pos  int
-	seen int // how far buf was searched for the end of a line
+	seen int // how far buf was searched for a line break
 	err  error
 
 	name, data []byte
@@ -75,7 +75,7 @@ func (s *sse) field(line []byte) error {
 	return nil
 }
 
-// line returns the next line without its end. The last line of a stream needs no end.
+// line returns the next line without its line break. A stream's last line needs none.
 func (s *sse) line() ([]byte, error) {
 	for {
 		if s.skipLF && s.pos < len(s.buf) {

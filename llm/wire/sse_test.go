@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// sent is a copy of an event.
+// sent is a copied event.
 type sent struct {
 	name, data string
 	cut        bool

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// plain reports whether the inside of a string literal needs no decoding.
+// plain reports whether the text in a string literal needs no decoding.
 func plain(raw []byte) bool {
 	ascii := true
 	for _, c := range raw {
@@ -19,7 +19,7 @@ func plain(raw []byte) bool {
 	return ascii || utf8.Valid(raw)
 }
 
-// unescape appends the decoded inside of a string literal. Invalid Unicode becomes U+FFFD.
+// unescape appends the decoded text of a string literal. Invalid Unicode becomes U+FFFD.
 func unescape(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {

@@ -14,14 +14,14 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Limits limits the time and size of a call. Zero means the default, a negative value no limit.
+// Limits limits a call's time and size. Zero means the default, a negative value no limit.
 type Limits struct {
 	Connect   time.Duration // until connected; default 30 s
-	FirstByte time.Duration // from the request sent to the first byte of the answer; default 5 min
+	FirstByte time.Duration // from the request sent to the first answer byte; default 5 min
 	Unary     time.Duration // FirstByte for calls that are not streamed; default 15 min
-	Idle      time.Duration // between two reads of an answer; default 2 min
-	Call      time.Duration // from the start of the call to its end; default 1 h; exceeding it is not retried
-	MaxEvent  int           // bytes of one streamed event or of a whole answer; default 8 MiB
+	Idle      time.Duration // between two reads; default 2 min
+	Call      time.Duration // whole call; default 1 h; exceeding it is not retried
+	MaxEvent  int           // bytes in one streamed event or a whole answer; default 8 MiB
 	MaxTotal  int           // bytes of one answer in memory, with all its parts; default 8 MiB
 }
 
@@ -47,7 +47,7 @@ func standard[T int | time.Duration](v, otherwise, unlimited T) T {
 	return v
 }
 
-// watch cancels a call that exceeds a time limit. The phases of the call share one timer.
+// watch cancels a call that exceeds a time limit. All phases share one timer.
 type watch struct {
 	ctx    context.Context
 	parent context.Context
@@ -137,8 +137,8 @@ func (w *watch) reader(r io.Reader) io.Reader {
 	return &watched{r, w}
 }
 
-// drain reads the rest of the body after a complete answer, so that the connection can be reused. It does
-// not wait long, because a new connection costs less.
+// drain reads the remaining body after a complete answer, so that the connection can be reused. It does not wait long,
+// because a new connection costs less.
 func (w *watch) drain(body io.Reader) {
 	w.timer.Reset(50 * time.Millisecond)
 	_, _ = io.CopyN(io.Discard, body, 64<<10)

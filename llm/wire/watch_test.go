@@ -21,8 +21,8 @@ const (
 	jsonHead   = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 )
 
-// piped returns a provider whose server is a function at the other end of a pipe. In a synctest
-// bubble the limits run on the fake clock. The connection is closed when the server returns.
+// piped returns a provider whose server is a function behind a pipe. In a synctest bubble the limits run on the fake
+// clock. The connection is closed when the server returns.
 func piped(limits wire.Limits, dialTime time.Duration, serve func(c net.Conn)) *wire.Provider {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		select {
