@@ -15,17 +15,17 @@ import (
 
 // Larger values are stored in blobs instead of records.
 const (
-	maxOutput = 64 << 10 // of a tool
-	maxMedia  = 4 << 10  // of an image, sound or document
+	maxOutput = 64 << 10 // tool output
+	maxMedia  = 4 << 10  // an image, sound or document
 )
 
-// Blob refers to data that a store keeps beside the records of a session.
+// Blob refers to data that a store keeps beside a session's records.
 type Blob struct {
 	Hash string `json:"hash"`
 	Size int64  `json:"size"`
 }
 
-// blobScheme is the scheme of URLs of media in blobs.
+// blobScheme is the URL scheme for media in blobs.
 const blobScheme = "blob:"
 
 // Save appends records after moving their large values into blobs.
@@ -63,8 +63,8 @@ func putBlobs(ctx context.Context, w Writer, r Record) (Record, error) {
 	return r, err
 }
 
-// Read loads records like Store.Load and restores the values in blobs: media at once, and the output of
-// tools when it is opened. If media is lost, a text replaces it and the record comes with a *CorruptError.
+// Read loads records like Store.Load and restores values in blobs: media at once, and tool output when it is opened.
+// Lost media is replaced by a text, and the record comes with a *CorruptError.
 func Read(ctx context.Context, s Store, id string, after Seq) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for r, err := range s.Load(ctx, id, after) {
@@ -79,7 +79,7 @@ func Read(ctx context.Context, s Store, id string, after Seq) iter.Seq2[Record, 
 }
 
 func getBlobs(ctx context.Context, s Store, id string, r Record) (Record, error) {
-	r.Session = id // an imported copy has the old one
+	r.Session = id // an imported copy has the old id
 	if e, ok := r.Data.(ToolCallEnd); ok && e.OutputBlob != nil {
 		e.Output = blobOutput{s, id, *e.OutputBlob}
 		r.Data = e
@@ -110,7 +110,7 @@ func readBlob(ctx context.Context, s Store, id, hash string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Blobs returns the blobs that a stored record refers to. The size of media is 0.
+// Blobs returns the blobs that a stored record refers to. Media blobs have size 0.
 func Blobs(r Record) []Blob {
 	var blobs []Blob
 	if e, ok := r.Data.(ToolCallEnd); ok && e.OutputBlob != nil {
@@ -134,7 +134,7 @@ type blobOutput struct {
 
 var _ tool.Output = blobOutput{}
 
-// Len returns the number of bytes.
+// Len returns the output length in bytes.
 func (o blobOutput) Len() int64 { return o.blob.Size }
 
 // Open opens the blob. If it is missing, the first read fails.
@@ -150,8 +150,7 @@ type failingReader struct{ err error }
 
 func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
-// mapMedia returns a copy of the data in which f has replaced every image, sound and document. Where f
-// fails, a text takes its place.
+// mapMedia returns a copy in which f has replaced every image, sound and document. If f fails, a text takes its place.
 func mapMedia(d Data, f func(llm.Media) (llm.Media, error)) (Data, error) {
 	m := mediaMap{f: f}
 	switch e := d.(type) {
@@ -252,7 +251,7 @@ func (m *mediaMap) part(p llm.Part) llm.Part {
 	return p
 }
 
-// media returns what f makes of media and, if f fails, its name.
+// media returns the result of f for in and, if f fails, the media's name.
 func (m *mediaMap) media(in llm.Media, name string) (out llm.Media, lost string) {
 	out, err := m.f(in)
 	if err != nil {

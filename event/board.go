@@ -1,23 +1,23 @@
 package event
 
-// The types in this file are what the agents of a session share: tasks, teams and mail.
+// This file has the types that agents in a session share: tasks, teams and mail.
 
-// Task is a task of the session, complete after a change.
+// Task is a task in the session's shared list. A record holds the whole task after a change.
 type Task struct {
 	ID          string            `json:"id"`
 	Subject     string            `json:"subject"`
 	Description string            `json:"description,omitempty"`
 	Status      TaskStatus        `json:"status"`
-	Owner       string            `json:"owner,omitempty"` // name of an agent
+	Owner       string            `json:"owner,omitempty"` // agent name
 	Output      string            `json:"output,omitempty"`
 	BlockedBy   []string          `json:"blocked_by,omitempty"` // tasks that must be completed first
 	Metadata    map[string]string `json:"metadata,omitempty"`
 }
 
-// TaskStatus is the status of a task.
+// TaskStatus is a task's progress.
 type TaskStatus string
 
-// Statuses of a task.
+// Task statuses.
 const (
 	TaskPending    TaskStatus = "pending"
 	TaskInProgress TaskStatus = "in_progress"
@@ -35,52 +35,53 @@ func (s TaskStatus) Final() bool {
 	return false
 }
 
-// Team is a team of agents, complete after a change. Its members may send each other mail while it is active.
+// Team is a team of agents. A record holds the whole team after a change. Members may send each other mail while the
+// team is active.
 type Team struct {
 	Name    string     `json:"name"`
 	Members []Member   `json:"members"`
 	Status  TeamStatus `json:"status"`
 }
 
-// Member is a member of a team.
+// Member is a team member.
 type Member struct {
-	Name string   `json:"name"` // of an agent, which may not exist yet
+	Name string   `json:"name"` // agent name; the agent may not exist yet
 	Role TeamRole `json:"role"`
 }
 
-// TeamRole is the role of a member.
+// TeamRole is a member's role.
 type TeamRole string
 
-// Roles of a member.
+// Member roles.
 const (
 	RoleLeader TeamRole = "leader"
 	RoleMember TeamRole = "member"
 )
 
-// TeamStatus is the status of a team.
+// TeamStatus tells whether a team is active.
 type TeamStatus string
 
-// Statuses of a team. A disbanded team can no longer change.
+// Team statuses. A disbanded team can no longer change.
 const (
 	TeamActive    TeamStatus = "active"
 	TeamDisbanded TeamStatus = "disbanded"
 )
 
-// Mail is a message from one member of a team to others. It enters the conversation of each recipient as
-// SteeringInjected, which refers to it by its number, Queued.
+// Mail is a message from one team member to others. It enters each recipient's conversation as SteeringInjected, with
+// the mail's record number in Queued.
 type Mail struct {
 	Team    string   `json:"team"`
 	From    string   `json:"from"`
 	To      []string `json:"to"`
 	Type    MailType `json:"type"`
 	Content string   `json:"content,omitempty"`
-	Approve bool     `json:"approve,omitempty"` // the answer of a response
+	Approve bool     `json:"approve,omitempty"` // the decision in a response
 }
 
-// MailType is what a message is about.
+// MailType is a message's purpose.
 type MailType string
 
-// Types of mail.
+// Mail types.
 const (
 	MailText             MailType = "text"
 	MailShutdownRequest  MailType = "shutdown_request" // from the leader

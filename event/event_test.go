@@ -106,7 +106,7 @@ func TestLog_LiveReaderSeesDeltas(t *testing.T) {
 
 func TestLog_SlowReaderLosesTransientRecordsOnly(t *testing.T) {
 	l := &Log{}
-	r := l.join(0) // somebody who follows but does not read
+	r := l.join(0) // a reader that follows but does not read
 	defer l.leave(r)
 	for range 20 {
 		for range maxTransient {
@@ -252,7 +252,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		out, err := json.Marshal(r)
 		if err != nil {
-			return // a time that has no JSON form
+			return // a time without a JSON form
 		}
 		var again Record
 		if err := json.Unmarshal(out, &again); err != nil {
@@ -261,7 +261,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// TestLog_KeepsAFewMegabytesOfOutputForASlowReader has a reader that stops while a command prints.
+// TestLog_KeepsAFewMegabytesOfOutputForASlowReader has a reader that pauses while a command prints.
 func TestLog_KeepsAFewMegabytesOfOutputForASlowReader(t *testing.T) {
 	var l Log
 	next, stop := iter.Pull2(l.Events(t.Context(), 0))

@@ -8,19 +8,19 @@ import (
 	"io"
 )
 
-// Fork creates a session from the first records of another: those up to at, or all if at is 0. Records keep
-// their numbers and times, and their blobs are copied. The other session may have a writer.
+// Fork creates a session from another session's records up to at, or from all records if at is 0. Records keep their
+// numbers and times, and their blobs are copied. The other session may have a writer.
 //
-// m.ID is the id of the new session. Title, Prompt, Summary, Tags, Provider, Model, Dir and Branch are those
-// of the other session unless m sets them. The other fields of m are ignored.
+// m.ID is the new session's id. Title, Prompt, Summary, Tags, Provider, Model, Dir and Branch are inherited unless m
+// sets them. The other fields in m are ignored.
 //
 // A damaged record or blob is an error. After an error there is no new session.
 func Fork(ctx context.Context, s Store, from string, at Seq, m Meta) (Meta, error) {
 	return fork(ctx, s, from, at, m, false)
 }
 
-// Salvage forks a damaged session. A Warning takes the place of each record that cannot be read, and blobs
-// that cannot be read are left out.
+// Salvage forks a damaged session. A Warning takes the place of each unreadable record, and unreadable blobs are left
+// out.
 func Salvage(ctx context.Context, s Store, from string, at Seq, m Meta) (Meta, error) {
 	return fork(ctx, s, from, at, m, true)
 }
@@ -48,7 +48,7 @@ func fork(ctx context.Context, s Store, from string, at Seq, m Meta, salvage boo
 	return Meta{}, errors.Join(err, s.Delete(context.WithoutCancel(ctx), m.ID))
 }
 
-// inherit fills in the description of a fork from its parent's.
+// inherit completes a fork's description from its parent's.
 func (m Meta) inherit(parent Meta, at Seq) Meta {
 	parent = parent.Clone()
 	m.Title = cmp.Or(m.Title, parent.Title)
@@ -70,7 +70,7 @@ func (m Meta) inherit(parent Meta, at Seq) Meta {
 // forkBatch is how many records a fork appends at a time.
 const forkBatch = 64
 
-// forker copies the records of a session.
+// forker copies a session's records.
 type forker struct {
 	store   Store
 	from    string
@@ -81,7 +81,7 @@ type forker struct {
 
 	batch  []Record
 	last   Seq
-	copied map[string]bool // hashes of blobs
+	copied map[string]bool // by hash
 	spent  Spending
 }
 
@@ -205,7 +205,7 @@ func (r *errorReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// describe completes the description of the fork.
+// describe completes the fork's description.
 func (f *forker) describe(ctx context.Context, parent Meta) error {
 	m, err := f.store.Meta(ctx, f.id)
 	if err != nil {

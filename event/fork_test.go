@@ -223,7 +223,7 @@ func TestFork_ManyRecordsAreWrittenInPieces(t *testing.T) {
 	}
 }
 
-// appends counts the calls of Append and can make one fail.
+// appends counts Append calls and can make one fail.
 type appends struct {
 	event.Store
 	failAt      int // the call that fails, from 1
@@ -339,7 +339,7 @@ func TestFork_MayRunBesideAWriter(t *testing.T) {
 	}
 }
 
-// damage changes the line of a log that contains a text.
+// damage changes the log line that contains text.
 func damage(t *testing.T, dir, id, text string) {
 	t.Helper()
 	name := filepath.Join(dir, id, "log.jsonl")

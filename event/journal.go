@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// SaveError reports that a session could not be saved. Everything acknowledged before is safe. The session is
-// closed, and can be resumed when the problem is fixed.
+// SaveError reports that a session could not be saved. Everything acknowledged before is safe. The session is closed,
+// and can be resumed when the problem is fixed.
 type SaveError struct{ Err error }
 
 func (e *SaveError) Error() string {
@@ -20,33 +20,36 @@ func (e *SaveError) Unwrap() error { return e.Err }
 // linger is how long a record waits for others to be saved with it, unless Sync is called.
 const linger = 3 * time.Millisecond
 
-// Journal is a log that is saved in a store. Readers see durable records once they are saved, so a crash
-// loses nothing that was seen. Records appended within a short time are saved together.
+// Journal is a log that is saved in a store. Its methods may be called concurrently.
+//
+// Readers see a durable record once it is saved, so a crash loses nothing that a reader has seen. Records appended
+// within a short time are saved together; [Journal.Sync] saves them at once. The first failed save is final: records
+// appended later are shown to current readers only, and Sync returns a [*SaveError].
 type Journal struct {
-	*Log   // the saved records
+	*Log   // saved records
 	writer Writer
 
 	mu    sync.Mutex
 	moved sync.Cond // signalled when a batch is done
 	queue []Record  // durable and transient, in order
-	held  *Record   // to be saved before the next record
-	last  Seq       // the last number assigned
+	held  *Record   // saved before the next record
+	last  Seq       // last number assigned
 	saved Seq
 	timer *time.Timer // saves the queue; nil if it is not set
 	busy  bool        // a batch is being saved
 	err   error
 }
 
-// NewJournal returns a journal that continues after the record last. The log holds the known records up
-// to it. A journal without a writer lasts as long as the process.
+// NewJournal returns a journal that continues after record last. l holds the known records up to it. Without a writer,
+// the journal lasts as long as the process.
 func NewJournal(l *Log, w Writer, last Seq) *Journal {
 	j := &Journal{Log: l, writer: w, last: last, saved: last}
 	j.moved.L = &j.mu
 	return j
 }
 
-// Hold delays a record until another one is appended. A SessionEnd is dropped with it instead, so that
-// opening and closing a session does not change it.
+// Hold delays a record until another record is appended. If that is a SessionEnd, both are dropped, so that opening and
+// closing a session does not change it.
 func (j *Journal) Hold(r Record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -60,7 +63,8 @@ func (j *Journal) Held() bool {
 	return j.held != nil
 }
 
-// Append adds a record and returns it with its number and time. It reports false if no reader will see it.
+// Append adds a record and returns it with its number and time. It does not wait until the record is saved. It reports
+// false if no reader will see the record.
 func (j *Journal) Append(r Record) (Record, bool) {
 	if j.writer == nil {
 		return j.Log.Append(r)

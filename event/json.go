@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// AppendRecord appends the JSON of a record to b.
+// AppendRecord appends a record's JSON to b.
 func AppendRecord(b []byte, r Record) ([]byte, error) {
 	before, output, after, err := encodeRecord(r)
 	if err != nil {
@@ -31,7 +31,7 @@ func AppendRecord(b []byte, r Record) ([]byte, error) {
 	return append(b, after...), nil
 }
 
-// WriteRecord writes the JSON of a record to w, a long output in pieces.
+// WriteRecord writes a record's JSON to w, a long output in pieces.
 func WriteRecord(w io.Writer, r Record) error {
 	before, output, after, err := encodeRecord(r)
 	if err != nil {
@@ -49,7 +49,8 @@ func WriteRecord(w io.Writer, r Record) error {
 	return err
 }
 
-// encodeRecord returns the JSON of a record before and after the inside of a string, which is a long output or "".
+// encodeRecord returns a record's JSON before and after a long output, whose text belongs inside a JSON string between
+// them. output is "" if there is none.
 func encodeRecord(r Record) (before []byte, output string, after []byte, err error) {
 	data, output, err := encodeData(r.Data)
 	if err != nil {
@@ -69,8 +70,8 @@ func encodeRecord(r Record) (before []byte, output string, after []byte, err err
 	return before, output, append(data[at:], '}'), nil
 }
 
-// encodeData is json.Marshal without its second pass over the output of the MarshalJSON methods that return long values.
-// It leaves out a long output of a tool call and returns it as it is, to be inserted in the first noOutput.
+// encodeData is json.Marshal without its second pass over MarshalJSON results, for types with long values. It leaves
+// out a long tool output and returns it unencoded, to be inserted in the first noOutput.
 func encodeData(d Data) (data []byte, output string, err error) {
 	switch d := d.(type) {
 	case TextEnd:
@@ -83,14 +84,14 @@ func encodeData(d Data) (data []byte, output string, err error) {
 	return data, "", err
 }
 
-// longOutput is the length of an output above which it is encoded in pieces, without copies of the whole. noOutput is
-// the member of the data that has no output.
+// longOutput is the output length above which it is encoded in pieces, without copying it whole. noOutput is the JSON
+// member for an empty output.
 const (
 	longOutput = 64 << 10
 	noOutput   = `"output":""`
 )
 
-// textPieces returns the inside of the JSON string of a text.
+// textPieces returns the inside of a JSON string for text.
 func textPieces(text string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for text != "" {
@@ -98,7 +99,7 @@ func textPieces(text string) iter.Seq[[]byte] {
 			for n < len(text) && n > longOutput-utf8.UTFMax && !utf8.RuneStart(text[n]) {
 				n--
 			}
-			piece, _ := json.Marshal(text[:n]) // strings have no errors
+			piece, _ := json.Marshal(text[:n]) // strings cannot fail
 			if !yield(piece[1 : len(piece)-1]) {
 				return
 			}
@@ -107,8 +108,8 @@ func textPieces(text string) iter.Seq[[]byte] {
 	}
 }
 
-// DecodeRecord decodes a record and retains no part of b. It returns the same as UnmarshalJSON, but is
-// several times faster for the output of MarshalJSON.
+// DecodeRecord decodes a record and retains no part of b. It returns the same as UnmarshalJSON, but is several times
+// faster for JSON written by MarshalJSON.
 func DecodeRecord(b []byte) (Record, error) {
 	if r, kind, raw, ok := envelope(b); ok {
 		if data, err := decodeOnce(kind, raw); err == nil {
@@ -121,7 +122,7 @@ func DecodeRecord(b []byte) (Record, error) {
 	return r, err
 }
 
-// envelope splits a record whose members are in the order of MarshalJSON. It does not check the data.
+// envelope splits a record with the member order that MarshalJSON writes. It does not check the data.
 func envelope(b []byte) (record Record, kind Kind, raw json.RawMessage, ok bool) {
 	r := jsonscan.Read(b)
 	r.Open("{")
@@ -154,7 +155,7 @@ func envelope(b []byte) (record Record, kind Kind, raw json.RawMessage, ok bool)
 // errUnusual means that MarshalJSON did not write the data, or that it is invalid.
 var errUnusual = errors.New("not the output of MarshalJSON")
 
-// decodeOnce is decodeData for the output of MarshalJSON. It scans long texts only once.
+// decodeOnce is decodeData for JSON written by MarshalJSON. It scans long texts only once.
 func decodeOnce(kind Kind, raw json.RawMessage) (Data, error) {
 	switch kind {
 	case KindTextEnd:
@@ -177,8 +178,7 @@ func decodeOnce(kind Kind, raw json.RawMessage) (Data, error) {
 	return decodeData(kind, raw)
 }
 
-// decodeMessage decodes data that holds a message. The members in repeated are texts that the message
-// contains too.
+// decodeMessage decodes data that holds a message. The members in repeated are texts that the message contains too.
 func decodeMessage[T Data](raw []byte, message func(*T) *llm.Message, repeated ...string) (Data, error) {
 	values, rest, ok := lift(raw, append(repeated, "message")...)
 	if !ok {
@@ -222,9 +222,9 @@ func decodeResult(raw []byte) (Data, error) {
 	return e, nil
 }
 
-// lift removes members from a JSON object, so that encoding/json does not scan their long values several
-// times. It returns the values, nil for a member that is missing, and the object without them. It validates
-// neither. ok is false unless the object is compact and has each member at most once.
+// lift removes members from a JSON object, so that encoding/json does not scan their long values several times. It
+// returns the values, nil for a missing member, and the object without them. It validates neither. ok is false unless
+// the object is compact and has each member at most once.
 func lift(object []byte, names ...string) (values [][]byte, rest []byte, ok bool) {
 	values = make([][]byte, len(names))
 	rest = append(make([]byte, 0, 256), '{')
@@ -247,8 +247,8 @@ func lift(object []byte, names ...string) (values [][]byte, rest []byte, ok bool
 	return values, append(bytes.TrimSuffix(rest, []byte(",")), '}'), r.Done()
 }
 
-// which returns the index of a key in names, or -1. ok is false if encoding/json would match the key to a
-// name of another case.
+// which returns a key's index in names, or -1. ok is false if encoding/json would match the key to a name in another
+// case.
 func which(key []byte, names []string) (index int, ok bool) {
 	for i, name := range names {
 		if string(key) == name {
@@ -261,7 +261,7 @@ func which(key []byte, names []string) (index int, ok bool) {
 	return -1, true
 }
 
-// text decodes a JSON string. A missing one is "".
+// text decodes a JSON string. A missing value is "".
 func text(value []byte) (string, bool) {
 	if value == nil {
 		return "", true

@@ -31,7 +31,7 @@ func agree(t *testing.T, b []byte) {
 // awkward is a text with many JSON escapes.
 const awkward = "\" \\ \\\" \\\\ / \b\f\n\r\t \x00\x1f\x7f <&> \u2028 \u2029 é \U0001F600 } ] , : {"
 
-// ownRecords returns records of all JSON forms.
+// ownRecords returns records in all JSON forms.
 func ownRecords() []Record {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	message := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{

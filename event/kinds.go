@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// Kinds of data. Those marked transient have no number and are not saved.
+// Kinds of data. Transient kinds have no number and are not saved.
 const (
 	KindSessionStart      Kind = "SESSION_START"
 	KindSessionEnd        Kind = "SESSION_END"
@@ -54,7 +54,7 @@ const (
 	KindError             Kind = "ERROR"
 )
 
-// Transient reports whether records of the kind only show progress and are not saved.
+// Transient reports whether records of this kind only show progress and are not saved.
 func (k Kind) Transient() bool {
 	switch k {
 	case KindTextStart, KindTextDelta, KindReasoningStart, KindReasoningDelta, KindReasoningEnd, KindArgumentsDelta, KindToolCallDelta:
@@ -109,7 +109,7 @@ func (Hook) Kind() Kind              { return KindHook }
 func (Warning) Kind() Kind           { return KindWarning }
 func (Error) Kind() Kind             { return KindError }
 
-// dataTypes are the types of data by their kinds.
+// dataTypes maps each kind to its data type.
 var dataTypes = typesOf(
 	SessionStart{}, SessionEnd{}, SessionResume{}, Continue{}, Interrupted{}, UserInput{}, ProcessingEnd{},
 	ModelCallStart{}, ModelCallEnd{}, ModelRetry{}, TextStart{}, TextDelta{}, TextEnd{}, ReasoningStart{},

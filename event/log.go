@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxTransient is how many transient records a log keeps for readers that are behind.
+	// maxTransient limits the transient records that a log keeps for slow readers.
 	maxTransient = 8192
-	// maxTransientBytes is how much output of tools these records contain at most.
+	// maxTransientBytes limits the tool output in these records.
 	maxTransientBytes = 2 << 20
 	// batchSize is how many records a reader copies at a time.
 	batchSize = 64
@@ -21,12 +21,12 @@ const (
 // Log is a log in memory. The zero value is an empty log. Its methods may be called concurrently.
 type Log struct {
 	mu      sync.Mutex
-	durable []entry // by number, perhaps with gaps
+	durable []entry // by number; may have gaps
 	loose   []entry // transient
-	bytes   int     // of the output of tools in loose
-	last    uint64  // the last position
+	bytes   int     // tool output in loose
+	last    uint64  // last position
 	readers map[*reader]struct{}
-	wake    chan struct{} // closed when there is more to read; nil if nobody waits
+	wake    chan struct{} // closed when there is more to read; nil without waiting readers
 	closed  bool
 }
 
@@ -46,8 +46,9 @@ func NewLog(records []Record) *Log {
 	return l
 }
 
-// Append adds a record and returns it. It sets the time unless it is set, and the number of a durable record
-// unless it is higher than the last. It never blocks. It reports false if the log is closed.
+// Append adds a record and returns it with its number and time. It keeps a time that is set, and the number of a
+// durable record if it is higher than the last number. It never blocks, not even for slow readers. It reports false if
+// the log is closed.
 func (l *Log) Append(r Record) (Record, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,8 +72,8 @@ func (l *Log) Append(r Record) (Record, bool) {
 	return r, true
 }
 
-// show adds a record as if it were transient: it has no number and only current readers see it. It reports
-// false if the log is closed.
+// show adds a record as if it were transient: it has no number and only current readers see it. It reports false if the
+// log is closed.
 func (l *Log) show(r Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,7 +101,7 @@ func (l *Log) addTransient(r Record) {
 	l.rouse()
 }
 
-// weight returns the number of bytes of tool output in a record.
+// weight returns the bytes of tool output in a record.
 func weight(r Record) int {
 	if d, ok := r.Data.(ToolCallDelta); ok {
 		return len(d.Text)
@@ -108,7 +109,7 @@ func weight(r Record) int {
 	return 0
 }
 
-// half returns how many of the oldest transient records to drop so that at most half of the limits is left.
+// half returns how many of the oldest transient records to drop so that at most half the limits is used.
 func (l *Log) half() int {
 	n := max(0, len(l.loose)-maxTransient/2)
 	left := l.bytes
@@ -164,7 +165,7 @@ func (l *Log) Close() {
 	l.rouse()
 }
 
-// Last returns the number of the last durable record.
+// Last returns the last durable record number.
 func (l *Log) Last() Seq {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,15 +206,19 @@ func (l *Log) looseAfter(pos uint64) int {
 	return i
 }
 
-// reader is the progress of one reader.
+// reader is a reader's progress.
 type reader struct {
-	pos   uint64 // the last position it has seen
-	after Seq    // the last durable record it has seen
+	pos   uint64 // last position seen
+	after Seq    // last durable record seen
 }
 
-// Events follows the log after a durable record, which may be a future one. It yields the existing records,
-// then new ones as they are appended. It ends when the log is closed, or with an error when ctx is done. A
-// slow reader misses transient records only.
+// Events follows the log after the durable record numbered after, which may not exist yet. It yields the existing
+// records, then new records as they are appended. Any number of readers may follow the log at their own pace, and a
+// reader may stop at any time.
+//
+// Every reader sees all durable records after that number, in order. It may miss transient records when it is slow, but
+// never a durable one. The iteration ends when the log is closed and all records have been yielded; when ctx is done,
+// it ends with the cause as an error.
 func (l *Log) Events(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		r := l.join(after)
@@ -244,7 +249,7 @@ func (l *Log) Events(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 	}
 }
 
-// join adds a reader. It skips the transient records before the durable record.
+// join adds a reader. It skips transient records before the durable record.
 func (l *Log) join(after Seq) *reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -276,7 +281,7 @@ func (l *Log) passed(r *reader, e entry) {
 	}
 }
 
-// next returns the next records for a reader. If there are none, wait is closed when there are more.
+// next returns the next records for a reader. Without any, wait is closed when there are more.
 func (l *Log) next(r *reader) (batch []entry, wait <-chan struct{}, open bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -293,7 +298,7 @@ func (l *Log) next(r *reader) (batch []entry, wait <-chan struct{}, open bool) {
 	return nil, l.wake, true
 }
 
-// merge copies the first entries of two lists, in order of position.
+// merge copies the first entries from two lists, in order of position.
 func merge(a, b []entry) []entry {
 	n := min(len(a)+len(b), batchSize)
 	if n == 0 {

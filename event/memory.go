@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Memory is a store in memory, for tests and sessions that need not outlive the process. The zero value is
-// an empty store.
+// Memory is a store in memory, for tests and sessions that need not outlive the process. The zero value is an empty
+// store.
 type Memory struct {
 	mu       sync.Mutex
 	sessions map[string]*memorySession // by folded id

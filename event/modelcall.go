@@ -14,9 +14,9 @@ type ModelCallStart struct {
 	Model    string `json:"model"`
 	Effort   string `json:"effort,omitempty"`
 	Messages int    `json:"messages"`
-	Tools    string `json:"tools,omitempty"` // a digest of the tools offered
-	// Choice, Shape and Object are the other properties of the request that affect the provider's cache.
-	// Object marks a request for structured output.
+	Tools    string `json:"tools,omitempty"` // a digest of the offered tools
+	// Choice, Shape and Object are the other request properties that affect the provider's cache. Object marks a
+	// request for structured output.
 	Choice  llm.ToolChoice `json:"tool_choice,omitzero"`
 	Shape   string         `json:"shape,omitempty"`
 	Object  bool           `json:"object,omitempty"`
@@ -35,25 +35,25 @@ type ModelCallEnd struct {
 	Error    *Error           `json:"error,omitempty"`
 	// Partial is the text received before the call failed. It is not part of the conversation.
 	Partial string `json:"partial,omitempty"`
-	// Retried is the usage of failed attempts before this one. Incomplete means that the provider did not
-	// report all of the failed attempts' usage.
+	// Retried is the usage by earlier, failed attempts. Incomplete means that the provider did not report all their
+	// usage.
 	Retried    llm.Usage `json:"retried,omitzero"`
 	Incomplete bool      `json:"incomplete,omitempty"`
 	Summary    string    `json:"summary,omitempty"` // the answer to a PurposeSummary or PurposeCompaction
-	// Signed is what the provider wants back with the summary of a PurposeCompaction.
+	// Signed is what the provider wants back with a PurposeCompaction summary.
 	Signed llm.State `json:"signed,omitzero"`
-	// Detail is what the provider says about Finish, such as the category of a refusal.
+	// Detail is the provider's explanation for Finish, such as a refusal category.
 	Detail string `json:"detail,omitempty"`
 	// Dropped is thinking that the server did not show to the model.
 	Dropped []llm.Dropped `json:"dropped,omitempty"`
 }
 
-// ModelRetry announces another attempt at a model call that failed. With Discard, drop everything streamed
-// since the call started.
+// ModelRetry announces another attempt after a failed model call. With Discard, drop everything streamed since the call
+// started.
 type ModelRetry struct {
 	Call    int           `json:"call"`
 	Attempt int           `json:"attempt"`
-	Max     int           `json:"max,omitempty"` // the maximum of Attempt
+	Max     int           `json:"max,omitempty"` // maximum for Attempt
 	Delay   time.Duration `json:"delay_ns"`
 	Discard bool          `json:"discard,omitempty"`
 	// Fallback is the model that is used instead if no attempt succeeds.
@@ -66,11 +66,11 @@ type ModelRetry struct {
 type ModelFallback struct {
 	From     string `json:"from"`
 	To       string `json:"to"`
-	Provider string `json:"provider,omitempty"` // of To
+	Provider string `json:"provider,omitempty"` // provider for To
 	Error    Error  `json:"error"`
 }
 
-// CacheBroken reports a request that does not extend the one before it.
+// CacheBroken reports a request that does not extend the previous request.
 type CacheBroken struct {
 	Reason string `json:"reason"`
 }
@@ -90,7 +90,7 @@ type (
 	ReasoningDelta struct {
 		Call int    `json:"call"`
 		Text string `json:"text"`
-		// Tokens estimates how long the reasoning is so far, if its text is not shown.
+		// Tokens estimates the reasoning length so far, if its text is not shown.
 		Tokens int64 `json:"tokens,omitempty"`
 	}
 	ReasoningEnd struct {
@@ -99,9 +99,9 @@ type (
 	}
 )
 
-// ArgumentsDelta shows the arguments of a tool call as the model writes them.
+// ArgumentsDelta shows tool call arguments as the model writes them.
 type ArgumentsDelta struct {
-	Call int    `json:"call"` // the model call
+	Call int    `json:"call"` // model call number
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 	Text string `json:"text"`
@@ -110,7 +110,7 @@ type ArgumentsDelta struct {
 // TextEnd is the model's complete answer.
 type TextEnd struct {
 	Call    int
-	ID      string // the provider's id of the answer
+	ID      string // answer id given by the provider
 	Message llm.Message
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The files in testdata/records-*.jsonl hold one record of each kind, as a release wrote it. They must not change: logs
-// are read for ever. To add one for the present format, encode the examples of sections().
+// Each file in testdata/records-*.jsonl holds one record per kind, as a release wrote it. The files must not change:
+// logs are read for ever. To add a file for the present format, encode the examples in sections().
 func TestRecords_OfOlderReleasesAreRead(t *testing.T) {
 	files, err := filepath.Glob("testdata/records-*.jsonl")
 	if err != nil || len(files) == 0 {
@@ -41,7 +41,7 @@ func TestRecords_OfOlderReleasesAreRead(t *testing.T) {
 	}
 }
 
-// has reports whether a JSON value has all members of another one, with equal values.
+// has reports whether a JSON value has all members that another value has, with equal values.
 func has(got, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:

@@ -2,25 +2,25 @@ package event
 
 import "time"
 
-// OriginKind is the kind of sender of an input or a queued message.
+// OriginKind is the kind of sender for an input or a queued message.
 type OriginKind string
 
-// The kinds of origins. A message without an origin comes from the user of the host.
+// Origin kinds. A message without an origin comes from the host's user.
 const (
 	OriginSkill    OriginKind = "skill"    // the user invoked a skill: the message holds its instructions
 	OriginSchedule OriginKind = "schedule" // a job is due
 	OriginMissed   OriginKind = "missed"   // jobs were due while no host was running
-	OriginWebhook  OriginKind = "webhook"  // a delivery of a webhook
-	OriginHook     OriginKind = "hook"     // a hook of the host
+	OriginWebhook  OriginKind = "webhook"  // a webhook delivery
+	OriginHook     OriginKind = "hook"     // a host hook
 	OriginMail     OriginKind = "mail"     // another agent
 	OriginWorktree OriginKind = "worktree" // the worktree in which the agent works is gone
 )
 
-// Origin is the sender of a message that the user did not write, or not alone. Hosts and decisions read it instead
-// of the text, which is for the model.
+// Origin is the sender of a message that the user did not write, or not alone. Hosts and decisions read it instead of
+// the text, which is for the model.
 type Origin struct {
 	Kind OriginKind `json:"kind"`
-	// ID is the skill's name, the job, the webhook's delivery, the hook's event, the sending agent's path or the worktree.
+	// ID is a skill name, job, webhook delivery, hook event, agent path or worktree, depending on Kind.
 	ID string `json:"id,omitempty"`
 	// At is when the job was due, or the time until which jobs were missed.
 	At time.Time `json:"at,omitzero"`

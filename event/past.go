@@ -8,26 +8,25 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Past holds what undo and redo need: the inputs of a session, the state before each, and what was undone. It
-// is a fold over records, like Spending. P is the caller's state, which is returned when the conversation is
-// rewound.
+// Past holds what undo and redo need: a session's inputs, the state before each, and what was undone. It is a fold over
+// records, like Spending. P is the caller's state, which is returned when the conversation is rewound.
 type Past[P any] struct {
 	inputs []pastInput[P]
 	undone []undone[P]
 	begun  *Rewind // an interrupted restore of files
-	left   string  // the checkpoint of the workspace as the session left it last
+	left   string  // checkpoint of the workspace as the session last left it
 	calls  calls
 }
 
 type pastInput[P any] struct {
 	seq        Seq
 	before     P
-	checkpoint string   // of the workspace; "" if it was not touched
-	dir        string   // of the checkpoint
-	left       []string // checkpoints of the workspace after the work on the input
+	checkpoint string   // workspace checkpoint; "" if untouched
+	dir        string   // checkpoint directory
+	left       []string // workspace checkpoints after the work on the input
 	unkept     string   // why there is no checkpoint although files may have changed
 	undone     Parts
-	traced     bool // the calls record what they write
+	traced     bool // calls record their writes
 	wrote      []tool.Wrote
 	untraced   tool.Untraced // why there may be more
 }
@@ -35,30 +34,30 @@ type pastInput[P any] struct {
 type undone[P any] struct {
 	input  int
 	rewind Rewind
-	with   P    // the conversation with the input
+	with   P    // conversation with the input
 	whole  bool // all files that the input changed were restored
 }
 
-// Parts selects what to undo of an input.
+// Parts selects what to undo.
 type Parts struct {
 	Chat  bool // the conversation
-	Files bool // the files of the workspace
+	Files bool // the workspace files
 }
 
 // Undoing is a rewind that is still to be performed.
 type Undoing struct {
 	Rewind
-	// Left lists checkpoints of the states in which the session left the workspace. A file that matches none
-	// of them was changed by others since.
+	// Left lists checkpoints for the states in which the session left the workspace. A file that matches none has since
+	// been changed by others.
 	Left []string
-	// Traced means that the log tells what the session changed: Wrote by path or, to revert a restore, Touched.
-	// Untraced is why it may have changed more, and Since the input from which on others may have, too.
+	// Traced means that the log records the session's changes: Wrote by path or, to revert a restore, Touched. Untraced
+	// is why there may be more changes, and Since the first input during which others may have made changes, too.
 	Traced   bool
 	Wrote    map[string]Wrote
 	Touched  []string
 	Untraced tool.Untraced
 	Since    Seq
-	// Unkept is why the files of the input cannot be restored, although it may have changed some.
+	// Unkept is why the input's files cannot be restored, although it may have changed some.
 	Unkept string
 }
 
@@ -68,8 +67,8 @@ func (p *Past[P]) Input(seq Seq, before P) {
 	p.undone, p.begun = nil, nil
 }
 
-// Apply records a Checkpoint, RewindStart or Rewind; other records are ignored. For a rewind of the
-// conversation it returns the state to return to. now is the current one.
+// Apply records a Checkpoint, RewindStart or Rewind; other records are ignored. When the conversation is rewound, it
+// returns the state to return to. now is the current state.
 func (p *Past[P]) Apply(d Data, now P) (to P, rewound bool) {
 	switch d := d.(type) {
 	case Checkpoint:
@@ -84,8 +83,8 @@ func (p *Past[P]) Apply(d Data, now P) (to P, rewound bool) {
 	return to, false
 }
 
-// checkpoint records a checkpoint before the last input changes files, or after it. If its changes were
-// undone, there will be new ones, and the undo can no longer be redone.
+// checkpoint records a checkpoint before the last input changes files, or after it. If its changes were undone, there
+// will be new changes, and the undo can no longer be redone.
 func (p *Past[P]) checkpoint(d Checkpoint) {
 	n := len(p.inputs)
 	if n == 0 {
@@ -110,8 +109,8 @@ func (p *Past[P]) checkpoint(d Checkpoint) {
 
 func (in *pastInput[P]) kept() bool { return in.checkpoint != "" && !in.undone.Files }
 
-// Kept reports whether there is a checkpoint of the files before the last input. It is settled if there is
-// one, or if none could be taken.
+// Kept reports whether there is a file checkpoint before the last input. It is settled if there is one, or if taking it
+// failed.
 func (p *Past[P]) Kept() (kept, settled bool) {
 	n := len(p.inputs)
 	if n == 0 {
@@ -121,8 +120,8 @@ func (p *Past[P]) Kept() (kept, settled bool) {
 	return in.kept(), in.kept() || in.unkept != ""
 }
 
-// Undo returns the rewind of the last input that can be undone, even if only in part or if its checkpoint is
-// missing. An interrupted restore of files comes first.
+// Undo returns a rewind for the last input that can be undone, even if only in part or if its checkpoint is missing. An
+// interrupted file restore comes first.
 func (p *Past[P]) Undo(what Parts) (u Undoing, ok bool) {
 	if b := p.begun; b != nil && what.Files {
 		if b.Redo {
@@ -156,7 +155,7 @@ func again(b *Rewind, chat bool) Undoing {
 	return Undoing{Rewind: d, Left: []string{b.Before, b.Restored}, Traced: b.Traced, Touched: b.Touched}
 }
 
-// abandon returns the rewind that restores the files as they were before an interrupted one.
+// abandon returns a rewind that undoes an interrupted file restore.
 func abandon(b *Rewind) Undoing {
 	return Undoing{
 		Rewind: Rewind{Input: b.Input, Redo: !b.Redo, Files: true, Restored: b.Before, Dir: b.Dir, Paths: b.Paths, Abandons: true},
@@ -164,8 +163,8 @@ func abandon(b *Rewind) Undoing {
 	}
 }
 
-// RestoreFiles returns the rewind that restores files and leaves the conversation as it is: to a checkpoint
-// in a directory or, with "", to their state before the last input that changed files.
+// RestoreFiles returns a rewind that restores files and keeps the conversation: to a checkpoint in a directory or, with
+// "", to the state before the last input that changed files.
 func (p *Past[P]) RestoreFiles(checkpoint, dir string, paths []string) (u Undoing, ok bool) {
 	for i, in := range slices.Backward(p.inputs) {
 		u.Rewind = Rewind{Input: in.seq, Files: true, Restored: in.checkpoint, Dir: in.dir, Paths: paths}
@@ -206,8 +205,8 @@ func (p *Past[P]) Redo() (u Undoing, ok bool) {
 	return u, true
 }
 
-// Resuming returns the rewind with the checkpoint to return to. If an interrupted restore is repeated, it
-// is the one from before the first attempt.
+// Resuming returns the rewind with the checkpoint to return to. If an interrupted restore is repeated, this is the
+// checkpoint from before the first attempt.
 func (p *Past[P]) Resuming(d Rewind, before string) Rewind {
 	d.Before = before
 	b := p.begun
@@ -247,24 +246,24 @@ func (p *Past[P]) redo(d Rewind, in *pastInput[P]) (to P, rewound bool) {
 		in.undone.Chat = false
 	}
 	if u.whole {
-		// The state to return to now has what was changed by hand between undo and redo.
+		// The state to return to now includes manual changes between undo and redo.
 		in.undone.Files, in.checkpoint, in.left = false, cmp.Or(d.Before, in.checkpoint), []string{d.Restored}
 	}
 	return u.with, d.Chat
 }
 
-// Input is an input of a session.
+// Input is a session input.
 type Input struct {
-	Seq        Seq // of its record
+	Seq        Seq // record number
 	Time       time.Time
 	Prompt     string
-	Checkpoint string // of the workspace before it changed anything; "" if it changed nothing
-	Dir        string // of the checkpoint
-	Undone     Parts  // what was undone and not redone
+	Checkpoint string // workspace checkpoint before it changed anything; "" if it changed nothing
+	Dir        string // checkpoint directory
+	Undone     Parts  // undone and not redone
 }
 
-// Inputs lists the inputs of a session from its records. Only UserInput, Checkpoint and Rewind records
-// matter; others may be left out. LastFiles needs those of tool calls too.
+// Inputs lists a session's inputs from its records. It needs only UserInput, Checkpoint and Rewind records; LastFiles
+// also needs tool call records.
 func Inputs(records []Record) []Input {
 	p, list := replay(records)
 	for i, in := range p.inputs {
@@ -273,7 +272,7 @@ func Inputs(records []Record) []Input {
 	return list
 }
 
-// LastFiles returns what Undo would restore of the files, from the records of a session. ok is false if there is nothing.
+// LastFiles returns the file restore that Undo would perform, from a session's records. ok is false if there is none.
 func LastFiles(records []Record) (u Undoing, ok bool) {
 	p, _ := replay(records)
 	p.begun = nil

@@ -18,12 +18,12 @@ type follower struct {
 	seen  []Record
 }
 
-// TestLog_AnyReaderSeesEverythingDurableInOrder lets readers join, read, pause and leave at random. They must see
-// all durable records after the one they asked for, and some of the transient ones, all in order.
+// TestLog_AnyReaderSeesEverythingDurableInOrder lets readers join, read, pause and leave at random. They must see all
+// durable records after the one they asked for, and some transient records, all in order.
 func TestLog_AnyReaderSeesEverythingDurableInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &Log{}
-		var all []string // what was appended, in order
+		var all []string // all appended records, in order
 		var readers []*follower
 		n := 0
 		add := func(d func(string) Data) {
@@ -131,7 +131,7 @@ func (f *follower) check(t *rapid.T, l *Log, all []string) {
 	}
 }
 
-// A reader that stands still makes appending no slower: what it has not seen is not looked at again.
+// A reader that stands still makes appending no slower: records that it has not seen are not examined again.
 func BenchmarkLog_AppendBesideAStuckReader(b *testing.B) {
 	l := &Log{}
 	l.Append(Record{Data: TextDelta{Text: "x"}})

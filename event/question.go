@@ -2,10 +2,10 @@ package event
 
 import "encoding/json"
 
-// QuestionKind is the kind of a question that is not about a tool call of the model.
+// QuestionKind classifies questions other than approvals and questions from the model.
 type QuestionKind string
 
-// Kinds of questions.
+// Question kinds.
 const (
 	QuestionForm      QuestionKind = "form"      // an MCP server asks for information
 	QuestionLink      QuestionKind = "link"      // an MCP server asks the user to visit a page
@@ -15,27 +15,27 @@ const (
 	QuestionOverwrite QuestionKind = "overwrite" // whether to overwrite changes by others, in an undo
 )
 
-// QuestionAsked asks a person something else than the approval of a tool call, and QuestionAnswered is the answer.
-// Questions of the model are tool calls.
+// QuestionAsked asks the user a question other than an approval, and QuestionAnswered is the answer. Questions from the
+// model are tool calls.
 type (
 	QuestionAsked struct {
 		ID   string       `json:"id"`
 		Type QuestionKind `json:"type"`
-		From string       `json:"from,omitempty"` // who asks, such as the name of an MCP server
+		From string       `json:"from,omitempty"` // who asks, such as an MCP server name
 		Text string       `json:"text"`
 		// Rows are details, one line each.
 		Rows []string `json:"rows,omitempty"`
-		// Schema is the JSON schema of the values that a form asks for.
+		// Schema is the JSON schema for form values.
 		Schema json.RawMessage `json:"schema,omitempty"`
 		URL    string          `json:"url,omitempty"`
-		// Options are the possible answers. Without them, the question is answered by a form, or by yes or no.
+		// Options are the possible answers. Without options, the answer is a form, or yes or no.
 		Options []Option `json:"options,omitempty"`
 	}
 	QuestionAnswered struct {
 		ID       string          `json:"id"`
 		Accepted bool            `json:"accepted"`
-		Chosen   string          `json:"chosen,omitempty"` // the label of an option
-		Values   json.RawMessage `json:"values,omitempty"` // of a form
+		Chosen   string          `json:"chosen,omitempty"` // an option label
+		Values   json.RawMessage `json:"values,omitempty"` // form values
 		// Reason is why the question was withdrawn before it was answered.
 		Reason string `json:"reason,omitempty"`
 	}

@@ -1,15 +1,15 @@
 // Package event records what happens in a session, in a log.
 //
-// Every durable fact (an input, an answer of the model, a tool result, an approval, a limit, an error, a
-// change of the setup) is one numbered [Record]. The state of a session is a fold over its records, so
-// everything that a decision depends on is recorded, including the [Setup]. Conversations, user interfaces,
-// saved sessions and resuming are all views of the records.
+// Every durable fact (an input, a model answer, a tool result, an approval, a limit, an error, a setup change) is one
+// numbered [Record]. A session's state is a fold over its records, so everything that a decision depends on is
+// recorded, including the [Setup]. Conversations, user interfaces, saved sessions and resuming are all views of these
+// records.
 //
-// Transient records show progress, such as text as it is streamed. They have no number, are not saved, and
-// may be dropped for readers that fall behind. A later durable record contains what they showed.
+// Transient records show progress, such as streamed text. They have no number, are not saved, and may be dropped for
+// readers that fall behind. A later durable record contains what they showed.
 //
-// A [Log] holds records in memory and lets any number of readers follow it. A [Store] saves logs, and a
-// [Journal] is a log that is saved.
+// A [Log] holds records in memory and lets any number of readers follow it. A [Store] saves logs, and a [Journal] is a
+// log that is saved.
 package event
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Seq numbers the durable records of a log from 1. Transient records have 0.
+// Seq numbers a log's durable records from 1. Transient records have 0.
 type Seq uint64
 
 // Record is one thing that happened.
@@ -26,13 +26,12 @@ type Record struct {
 	Seq     Seq
 	Time    time.Time
 	Session string
-	// Agent is the path of the agent: "" for the root, "1" for its first subagent, "1/2" for the second
-	// subagent of that one.
+	// Agent is the agent path: "" for the root, "1" for its first subagent, "1/2" for that subagent's second subagent.
 	Agent string
 	Data  Data
 }
 
-// Kind returns the kind of the record's data.
+// Kind returns the kind of Data.
 func (r Record) Kind() Kind { return r.Data.Kind() }
 
 // Durable reports whether the record stays in the log.
@@ -41,7 +40,7 @@ func (r Record) Durable() bool { return r.Seq != 0 }
 // Kind names a type of Data.
 type Kind string
 
-// Data is the content of a record: one of the types of this package.
+// Data is a record's content: one of the types in this package.
 type Data interface {
 	Kind() Kind
 }
@@ -72,7 +71,7 @@ func (r *Record) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Unknown is data of a kind that this version does not support.
+// Unknown is data whose kind this version does not support.
 type Unknown struct {
 	Name Kind
 	Raw  json.RawMessage

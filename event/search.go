@@ -16,10 +16,10 @@ import (
 // Query selects sessions and the text to find in them.
 type Query struct {
 	Text string          // ignoring case
-	Dir  string          // only sessions of this directory
+	Dir  string          // only sessions in this directory
 	Tag  string          // only sessions with this tag
 	Only func(Meta) bool // only sessions for which it returns true
-	// PerSession and Limit are the maximum number of hits in a session and in total. 0 means no maximum.
+	// PerSession and Limit limit the hits in a session and in total. 0 means no limit.
 	PerSession int
 	Limit      int
 }
@@ -32,21 +32,20 @@ func (q Query) Matches(m Meta) bool {
 // Hit is a match.
 type Hit struct {
 	Session Meta `json:"session"`
-	// Where is "title", "prompt", "summary" or "tag" for the description of the session. For records it is
-	// "user", "assistant", or "arguments" or "output" of a tool call.
+	// Where is "title", "prompt", "summary" or "tag" for a session description. For a record it is "user", "assistant",
+	// or "arguments" or "output" for a tool call.
 	Where string `json:"where"`
-	// Seq, Kind and Agent are those of the record.
+	// Seq, Kind and Agent identify the record.
 	Seq   Seq    `json:"seq,omitempty"`
 	Kind  Kind   `json:"kind,omitempty"`
 	Agent string `json:"agent,omitempty"`
 	Snippet
 }
 
-// Search finds text in the descriptions of sessions and in the messages of the user, the model and the tools.
-// It yields the most recently written session first, and at most one hit for each record.
+// Search finds text in session descriptions and in messages from the user, the model and tools. It yields the most
+// recently written session first, and at most one hit per record.
 //
-// If something cannot be read, Search yields an error with the session and continues. It ends when ctx is
-// done.
+// If something cannot be read, Search yields an error with the session and continues. It ends when ctx is done.
 func Search(ctx context.Context, s Store, q Query) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
 		if q.Text == "" {
@@ -77,7 +76,7 @@ type search struct {
 	total   int
 	stopped bool // by the caller
 
-	// For the current session:
+	// Current session:
 	meta   Meta
 	hits   int
 	prompt *Hit // not reported if the first input matches too
@@ -162,7 +161,7 @@ func (s *search) record(r Record) bool {
 
 type passage struct{ where, text string }
 
-// passages returns the texts of a record to search.
+// passages returns the texts to search in a record.
 func passages(d Data) []passage {
 	switch d := d.(type) {
 	case UserInput:
@@ -206,7 +205,7 @@ func values(out []passage, v any) []passage {
 	return out
 }
 
-// Snippet is a match and some text around it on one line. Runs of white space become one space.
+// Snippet is a match and some text around it on one line. White space is collapsed to single spaces.
 type Snippet struct {
 	Text string `json:"snippet"`
 	// Start and End are the byte offsets of the match in Text.
@@ -271,13 +270,13 @@ func newNeedle(text string) needle {
 	return n
 }
 
-// fold returns the smallest of the runes that differ in case only.
+// fold returns the smallest rune that differs from r only in case.
 func fold(r rune) rune {
 	switch {
 	case r >= utf8.RuneSelf:
 		return foldWide(r)
 	case 'a' <= r && r <= 'z':
-		return r - 'a' + 'A' // the smallest of its forms
+		return r - 'a' + 'A' // the smallest form
 	}
 	return r
 }
@@ -290,7 +289,7 @@ func foldWide(r rune) rune {
 	return least
 }
 
-// index returns the byte offsets of the first match, or -1.
+// index returns the first match as byte offsets, or -1.
 func (n needle) index(text string) (start, end int) {
 	for i, r := range text {
 		if fold(r) != n[0] {

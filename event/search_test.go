@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// hits returns the hits of a query as "session where seq snippet" with the match in brackets.
+// hits returns a query's hits as "session where seq snippet" with the match in brackets.
 func hits(t *testing.T, s event.Store, q event.Query) []string {
 	t.Helper()
 	var out []string

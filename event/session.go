@@ -15,7 +15,7 @@ type SessionStart struct {
 	ID string `json:"id"`
 	Setup
 	Dir    string `json:"dir,omitempty"`
-	System string `json:"system,omitempty"` // the system prompt
+	System string `json:"system,omitempty"` // system prompt
 }
 
 // SessionEnd ends a session, or a subagent. It is the last record, unless the session is resumed.
@@ -30,40 +30,40 @@ type SessionEnd struct {
 type SessionResume struct {
 	Setup
 	Dir         string `json:"dir,omitempty"`
-	System      string `json:"system,omitempty"`      // the system prompt, if it changed
+	System      string `json:"system,omitempty"`      // system prompt, if it changed
 	Interrupted bool   `json:"interrupted,omitempty"` // the session was interrupted while it worked
-	// Imported means that the records before come from an archive. Their system prompt, approvals and
-	// subagents no longer count.
+	// Imported means that the earlier records come from an archive. Their system prompt, approvals and subagents no
+	// longer count.
 	Imported bool `json:"imported,omitempty"`
-	// ToolChange is how the tools differ from those before, if the model takes that in the conversation.
+	// ToolChange is the difference from the previous tools, if the model accepts tool changes in the conversation.
 	ToolChange *llm.ToolChange `json:"tool_change,omitempty"`
-	Lost       int             `json:"lost,omitempty"` // how many records could not be read
+	Lost       int             `json:"lost,omitempty"` // unreadable records
 }
 
 // Settings replaces the setup.
 type Settings struct {
 	Setup
-	Dir    string `json:"dir,omitempty"`    // the working directory, if it changed
-	System string `json:"system,omitempty"` // the system prompt, if it changed
+	Dir    string `json:"dir,omitempty"`    // working directory, if it changed
+	System string `json:"system,omitempty"` // system prompt, if it changed
 	// ModeSet means that the host chose the mode, which ends a plan mode that the model entered.
 	ModeSet bool `json:"mode_set,omitempty"`
-	// PolicySet and ApproverSet mean that the host replaced the policy or the approver. The next calls are judged by it.
+	// PolicySet and ApproverSet mean that the host replaced the policy or the approver, which judges all further calls.
 	PolicySet   bool `json:"policy_set,omitempty"`
 	ApproverSet bool `json:"approver_set,omitempty"`
-	// ToolChange is how the tools changed, if the model takes that in the conversation.
+	// ToolChange is the tool difference, if the model accepts tool changes in the conversation.
 	ToolChange *llm.ToolChange `json:"tool_change,omitempty"`
 }
 
-// Setup is the configuration that an agent's decisions depend on. A record that holds a Setup replaces all
-// of the one before.
+// Setup is the configuration that an agent's decisions depend on. A recorded Setup replaces the previous Setup
+// completely.
 type Setup struct {
 	ModelSetup
-	Effort         string        `json:"effort,omitempty"` // "" is the provider's default
+	Effort         string        `json:"effort,omitempty"` // "" means the provider's default
 	ThinkingBudget *int          `json:"thinking_budget,omitempty"`
 	Timeouts       tool.Timeouts `json:"command_timeouts,omitzero"` // zero means the tools' defaults
-	Tools          []string      `json:"tools,omitempty"`           // names of the tools offered
+	Tools          []string      `json:"tools,omitempty"`           // names of the offered tools
 	Vision         bool          `json:"vision,omitempty"`
-	Mode           policy.Mode   `json:"mode,omitempty"` // the permission mode
+	Mode           policy.Mode   `json:"mode,omitempty"` // permission mode
 	Rules          Rules         `json:"rules,omitzero"`
 }
 
@@ -71,12 +71,12 @@ type Setup struct {
 type ModelSetup struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
-	Window   int64  `json:"context_window,omitempty"` // in tokens; 0 is unknown
-	Unpriced bool   `json:"unpriced,omitempty"`       // the price is unknown
-	// PriceStep is the number of input tokens above which tokens cost more; 0 if there is none.
+	Window   int64  `json:"context_window,omitempty"` // in tokens; 0 means unknown
+	Unpriced bool   `json:"unpriced,omitempty"`       // price unknown
+	// PriceStep is the number of input tokens above which tokens cost more; 0 without such a step.
 	PriceStep int64 `json:"price_step,omitempty"`
-	// LateSystem, InlineTools and Compacts are what the model takes so that nothing that was sent has to change:
-	// system messages and changes of tools in the conversation, and compaction by the provider.
+	// LateSystem, InlineTools and Compacts tell how the conversation can change without changing messages that were
+	// already sent: system messages and tool changes within the conversation, and compaction by the provider.
 	LateSystem  bool `json:"late_system,omitempty"`
 	InlineTools bool `json:"inline_tools,omitempty"`
 	Compacts    bool `json:"compacts,omitempty"`
@@ -84,13 +84,13 @@ type ModelSetup struct {
 	NoPrefill bool `json:"no_prefill,omitempty"`
 }
 
-// Rules are the limits and thresholds of an agent. Zero disables a rule.
+// Rules are an agent's limits and thresholds. Zero disables a rule.
 type Rules struct {
-	ToolRounds int `json:"tool_rounds,omitempty"` // maximum for one input
+	ToolRounds int `json:"tool_rounds,omitempty"` // maximum per input
 	Turns      int `json:"turns,omitempty"`       // maximum for the agent
-	LoopWindow int `json:"loop_window,omitempty"` // how many tool calls loop detection looks at
+	LoopWindow int `json:"loop_window,omitempty"` // recent tool calls that loop detection examines
 
-	// Limits for the whole tree of agents.
+	// Limits for the whole agent tree.
 	TreeTurns    int           `json:"tree_turns,omitempty"`
 	TreeTokens   int64         `json:"tree_tokens,omitempty"`
 	TreeCost     float64       `json:"tree_cost,omitempty"`
@@ -102,7 +102,7 @@ type Rules struct {
 	PastStep  bool    `json:"past_step,omitempty"`  // do not compact before PriceStep
 
 	StopHooks bool `json:"stop_hooks,omitempty"` // hooks decide whether the work may end
-	// Reports adds the result of each subagent to the conversation when it ends its work, unless a tool call returned it.
+	// Reports adds each subagent's result to the conversation when it ends its work, unless a tool call returned it.
 	Reports bool `json:"subagent_reports,omitempty"`
 
 	Fallback []ModelSetup `json:"fallback,omitempty"`
@@ -112,36 +112,35 @@ type Rules struct {
 type UserInput struct {
 	Message llm.Message `json:"message"`
 	Origin  *Origin     `json:"origin,omitempty"` // nil for input that the user wrote
-	// FollowUp marks input that waited for the work on the input before it. Queued is its STEERING_QUEUED.
+	// FollowUp marks input that waited for the work on an earlier input. Queued is its STEERING_QUEUED.
 	FollowUp bool `json:"follow_up,omitempty"`
 	Queued   Seq  `json:"queued,omitempty"`
 	// Answers is the id of the tool call that asked the user. The model sees the input as its result.
 	Answers string            `json:"answers,omitempty"`
-	Output  *llm.OutputFormat `json:"output,omitempty"` // the requested format of the result
+	Output  *llm.OutputFormat `json:"output,omitempty"` // requested result format
 }
 
 // Continue continues work that ended before the model was done.
 type Continue struct{}
 
-// Interrupted stops the work from outside. Tool calls that wait for an approval keep waiting, unless Abandon
-// is set.
+// Interrupted stops the work from outside. Tool calls that wait for approval keep waiting, unless Abandon is set.
 type Interrupted struct {
 	Reason  string `json:"reason"`
 	Abandon bool   `json:"abandon,omitempty"`
 }
 
-// ProcessingEnd ends the work on an input. State is the state after it: PROCESSING if more input is queued.
+// ProcessingEnd ends the work on an input. State is the agent's state afterwards: PROCESSING if more input is queued.
 type ProcessingEnd struct {
 	Outcome  Status `json:"outcome"`
 	State    State  `json:"state"`
-	Limit    Limit  `json:"limit,omitempty"` // the limit reached
+	Limit    Limit  `json:"limit,omitempty"` // limit that was reached
 	Rounds   int    `json:"rounds"`
-	Question string `json:"question,omitempty"` // what the model asks the user
+	Question string `json:"question,omitempty"` // the model's question to the user
 }
 
-// SteeringQueued queues a message from the host. It enters the conversation as SteeringInjected or, with
-// FollowUp, as UserInput, unless SteeringWithdrawn removes it. These refer to it by its number, Queued. For mail and
-// the report of a subagent, Queued is the number of the Mail or SubagentEnd.
+// SteeringQueued queues a message from the host. It enters the conversation as SteeringInjected or, with FollowUp, as
+// UserInput, unless SteeringWithdrawn removes it. These records refer to its number in Queued. For mail and subagent
+// reports, Queued is the number of the Mail or SubagentEnd record.
 type (
 	SteeringQueued struct {
 		Message  llm.Message `json:"message"`
@@ -172,8 +171,7 @@ type LoopDetection struct {
 	Trips   int    `json:"trips"`
 }
 
-// SubagentStart and SubagentEnd are the start and the end of a subagent's work on a task. They are records of
-// its parent.
+// SubagentStart and SubagentEnd bracket a subagent's work on a task. They are records of the parent agent.
 type (
 	SubagentStart struct {
 		ID       string `json:"id"`
@@ -183,9 +181,9 @@ type (
 		Task     string `json:"task"`
 		Model    string `json:"model"`
 		Dir      string `json:"dir,omitempty"`       // the directory it is confined to
-		Worktree string `json:"worktree,omitempty"`  // the ID of the worktree it works in
-		MaxTurns int    `json:"max_turns,omitempty"` // as requested; 0 is the default
-		Mode     string `json:"mode,omitempty"`      // as requested; "" is that of the session
+		Worktree string `json:"worktree,omitempty"`  // id of its worktree
+		MaxTurns int    `json:"max_turns,omitempty"` // as requested; 0 means the default
+		Mode     string `json:"mode,omitempty"`      // as requested; "" means the session's mode
 	}
 	SubagentEnd struct {
 		ID      string         `json:"id"`
@@ -201,17 +199,17 @@ type (
 type Hook struct {
 	Event   string          `json:"event"`
 	Name    string          `json:"name"`
-	Call    string          `json:"call,omitempty"` // the tool call that it was about
+	Call    string          `json:"call,omitempty"` // the tool call it was about
 	Outcome HookOutcome     `json:"outcome"`
-	Reason  string          `json:"reason,omitempty"`  // of the outcome
-	Input   json.RawMessage `json:"input,omitempty"`   // the changed input of the tool call
+	Reason  string          `json:"reason,omitempty"`  // explains the outcome
+	Input   json.RawMessage `json:"input,omitempty"`   // the changed tool input
 	Message string          `json:"message,omitempty"` // for the user
-	Title   string          `json:"title,omitempty"`   // of the message
-	Level   string          `json:"level,omitempty"`   // of the message
-	// Restrict makes later calls of tools need an approval, or denies them.
+	Title   string          `json:"title,omitempty"`   // heads the message
+	Level   string          `json:"level,omitempty"`   // message level
+	// Restrict makes later calls to tools need approval, or denies them.
 	Restrict []hook.Restriction `json:"restrict,omitempty"`
-	// Context is for the model. It enters the conversation as SteeringInjected, after the results of tool calls
-	// that are open.
+	// Context is for the model. It enters the conversation as SteeringInjected, after the results of all open tool
+	// calls.
 	Context  string        `json:"context,omitempty"`
 	Duration time.Duration `json:"duration_ns"`
 }
@@ -228,12 +226,12 @@ type Error struct {
 	Message   string    `json:"message"`
 	Retryable bool      `json:"retryable,omitempty"`
 	Stack     string    `json:"stack,omitempty"`
-	Item      *llm.Item `json:"item,omitempty"`           // the part of the conversation that the provider refused
-	Window    int64     `json:"context_window,omitempty"` // of the model, if the provider reported it with the error
-	Body      string    `json:"body,omitempty"`           // the model's output in place of the requested object
+	Item      *llm.Item `json:"item,omitempty"`           // the conversation item that the provider refused
+	Window    int64     `json:"context_window,omitempty"` // context window, if the provider reported it with the error
+	Body      string    `json:"body,omitempty"`           // model output received instead of the requested object
 }
 
-// ClassSave is the class of a SaveError.
+// ClassSave is the class for a SaveError.
 const ClassSave = "save"
 
 // Fatal reports whether the error ends the session because a retry cannot help.

@@ -7,17 +7,17 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Spent sums what model calls used.
+// Spent sums the usage of model calls.
 type Spent struct {
 	Calls    int
 	Usage    llm.Usage
 	Dollars  float64 // for calls with a known price
-	Unpriced int     // how many calls have no known price
-	// Incomplete is how many failed calls may be billed for more than the provider reported.
+	Unpriced int     // calls without a known price
+	// Incomplete counts failed calls that may be billed for more than the provider reported.
 	Incomplete int
 }
 
-// Cost returns the cost of the calls.
+// Cost returns the total cost.
 func (s Spent) Cost() llm.Cost { return llm.NewCost(s.Dollars, s.Unpriced == 0) }
 
 func (s *Spent) add(d ModelCallEnd) {
@@ -41,10 +41,10 @@ type spentJSON struct {
 
 func (s Spent) json() spentJSON { return spentJSON{s.Calls, s.Usage, s.Cost().Pointer()} }
 
-// MarshalJSON encodes the calls, the usage and the cost, which is null if it is unknown.
+// MarshalJSON encodes calls, usage and cost. An unknown cost is null.
 func (s Spent) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
 
-// ModelSpent is what the calls of one model used.
+// ModelSpent is one model's usage.
 type ModelSpent struct {
 	Provider, Model string
 	Spent
@@ -59,9 +59,9 @@ func (m ModelSpent) MarshalJSON() ([]byte, error) {
 	}{m.Provider, m.Model, m.json()})
 }
 
-// AgentSpent is what one agent used.
+// AgentSpent is one agent's usage.
 type AgentSpent struct {
-	Agent string // its path; "" is the root
+	Agent string // path; "" is the root
 	Task  string // its first task
 	Spent
 }
@@ -75,7 +75,7 @@ func (a AgentSpent) MarshalJSON() ([]byte, error) {
 	}{a.Agent, a.Task, a.json()})
 }
 
-// Spending sums what a session and its subagents used, from its records.
+// Spending sums the usage of a session and its subagents, from its records.
 type Spending struct {
 	Total  Spent
 	Turns  int // answers to the root agent

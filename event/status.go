@@ -2,14 +2,14 @@ package event
 
 import "github.com/reins-agent/reins/llm"
 
-// Status is how the work on an input ended.
+// Status is how work on an input ended.
 type Status string
 
-// Statuses of a ProcessingEnd.
+// Values of ProcessingEnd.Status.
 const (
 	StatusDone             Status = "done"              // the model has finished
 	StatusAwaitingInput    Status = "awaiting_input"    // the model asked the user; the next input is the answer
-	StatusAwaitingApproval Status = "awaiting_approval" // tool calls wait for an approval
+	StatusAwaitingApproval Status = "awaiting_approval" // tool calls wait for approval
 	StatusLimit            Status = "limit"             // a limit was reached
 	StatusCutOff           Status = "cut_off"           // the answer exceeds the output limit
 	StatusPaused           Status = "paused"            // the provider paused the turn too often
@@ -19,10 +19,10 @@ const (
 	StatusFailed           Status = "failed"            // an error ended it
 )
 
-// State is the state of an agent between records.
+// State is an agent's state between records.
 type State string
 
-// States of an agent.
+// Agent states.
 const (
 	StateIdle             State = "IDLE"
 	StateProcessing       State = "PROCESSING"
@@ -31,7 +31,7 @@ const (
 	StateClosed           State = "CLOSED"
 )
 
-// Limit names a limit of an agent or of a tree of agents; see [Rules].
+// Limit names a limit for an agent or an agent tree; see [Rules].
 type Limit string
 
 // Limits.
@@ -44,10 +44,10 @@ const (
 	LimitTreeDuration Limit = "tree_duration"
 )
 
-// SubagentStatus is the status of a subagent.
+// SubagentStatus is a subagent's status.
 type SubagentStatus string
 
-// Statuses of a subagent. No record has SubagentRunning.
+// Subagent statuses. No record has SubagentRunning.
 const (
 	SubagentRunning   SubagentStatus = "running"
 	SubagentCompleted SubagentStatus = "completed"
@@ -56,7 +56,7 @@ const (
 	SubagentClosed    SubagentStatus = "closed"
 )
 
-// Purpose is the purpose of a model call. The zero value continues the conversation.
+// Purpose is a model call's purpose. The zero value continues the conversation.
 type Purpose string
 
 // PurposeSummary asks for a summary, which is not part of the conversation.
@@ -65,10 +65,10 @@ const PurposeSummary Purpose = "summary"
 // PurposeCompaction asks the provider for a summary that it signs.
 const PurposeCompaction Purpose = "compaction"
 
-// Source is who added a message to the conversation, other than the user.
+// Source is the author of a message that did not come from the user.
 type Source string
 
-// Sources of a SteeringInjected.
+// Values of SteeringInjected.Source.
 const (
 	SourceHost   Source = "host"
 	SourceLoop   Source = "loop_detection"
@@ -84,23 +84,23 @@ const (
 	SourcePause  = Source(llm.FinishPause)
 )
 
-// HookOutcome is what a hook did.
+// HookOutcome is a hook's effect.
 type HookOutcome string
 
-// Outcomes of a Hook.
+// Hook outcomes.
 const (
-	HookOK      HookOutcome = "ok"      // nothing, or it added context
-	HookChanged HookOutcome = "changed" // it changed the input or output of a tool call
-	HookAsked   HookOutcome = "asked"   // it requires an approval
+	HookOK      HookOutcome = "ok"      // no effect, or it added context
+	HookChanged HookOutcome = "changed" // it changed tool input or output
+	HookAsked   HookOutcome = "asked"   // it requires approval
 	HookBlocked HookOutcome = "blocked" // it refused a call or input, or kept the agent working
 	HookStopped HookOutcome = "stopped" // it stopped the work
-	HookFailed  HookOutcome = "failed"  // it failed, and that has no effect
+	HookFailed  HookOutcome = "failed"  // it failed, without effect
 )
 
 // CompactionReason is why a conversation was compacted.
 type CompactionReason string
 
-// Reasons for a Compaction.
+// Compaction reasons.
 const (
 	CompactionThreshold     CompactionReason = "threshold"      // the conversation reached Rules.CompactAt
 	CompactionManual        CompactionReason = "manual"         // the host asked for it
@@ -110,7 +110,7 @@ const (
 // CompactionMethod is how a conversation was compacted.
 type CompactionMethod string
 
-// Methods of a Compaction.
+// Compaction methods.
 const (
 	CompactionClear   CompactionMethod = "clear"   // old tool results were cleared
 	CompactionSummary CompactionMethod = "summary" // the model wrote a summary
@@ -118,10 +118,10 @@ const (
 	CompactionDigest  CompactionMethod = "digest"  // a digest was made without the model
 )
 
-// WarningCode is what a Warning is about.
+// WarningCode classifies a Warning.
 type WarningCode string
 
-// Codes of a Warning.
+// Warning codes.
 const (
 	WarningContextWindow WarningCode = "context_window"
 	WarningSummaryFailed WarningCode = "summary_failed"
@@ -129,6 +129,6 @@ const (
 	WarningBudget        WarningCode = "budget"            // most of the cost limit is spent
 	WarningPriceStep     WarningCode = "price_step"        // the conversation is so long that tokens cost more
 	WarningNoCheckpoint  WarningCode = "no_checkpoint"
-	WarningStopHooks     WarningCode = "stop_hooks"  // they wanted to keep the agent working too often
-	WarningNoApprover    WarningCode = "no_approver" // calls that need an approval are refused
+	WarningStopHooks     WarningCode = "stop_hooks"  // Stop hooks kept the agent working too often
+	WarningNoApprover    WarningCode = "no_approver" // calls that need approval are refused
 )

@@ -16,57 +16,68 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Store saves the logs of sessions. A session has one writer at a time and any number of readers. All
-// methods may be called concurrently.
+// Store saves session logs. A session has at most one writer and any number of readers. All methods may be called
+// concurrently, also by several processes if the store is shared between them.
+//
+// A store guarantees:
+//
+//   - Records are only appended. A record never changes, and its number is never used for another record.
+//   - Once Writer.Append returns, the records are saved. A persistent store has flushed them to disk.
+//   - Damage is reported and never repaired silently: it yields a *CorruptError, and all intact records stay readable.
+//   - Readers do not need the lock. They see at least the records that were appended before they started.
+//
+// Errors wrap ErrExists, ErrNotFound, ErrLocked, ErrBadID or ErrOrder where these apply. If ctx is done, methods return
+// its cause and have no effect.
 //
 // Package storetest tests implementations.
 type Store interface {
-	// Create creates a session. It returns ErrExists if the id is taken, ignoring case, and ErrBadID if
-	// CheckID refuses the id.
+	// Create creates a session and opens it for writing. It returns ErrExists if the id is taken, ignoring case, and
+	// ErrBadID if CheckID refuses the id. The store sets m.Last and m.Updated, and m.Created unless it is set.
 	Create(ctx context.Context, m Meta) (Writer, error)
-	// Open opens a session for writing. It returns ErrLocked if the session has a writer, and ErrNotFound if
-	// there is no such session.
+	// Open opens a session for writing. It returns ErrLocked if the session has a writer, and ErrNotFound if it does
+	// not exist.
 	Open(ctx context.Context, id string) (Writer, error)
-	// Load yields the records of a session after a number, in order. A record that cannot be read yields a
-	// *CorruptError, after which the iteration continues.
+	// Load yields the session's records with numbers above after, in order; 0 yields all records. An unreadable record
+	// yields a *CorruptError, after which the iteration continues. Any other error ends it, such as ErrNotFound.
 	Load(ctx context.Context, id string, after Seq) iter.Seq2[Record, error]
-	// Meta describes a session. List describes all sessions, most recently written first, without reading
-	// their logs.
+	// Meta describes a session, and List describes all sessions, most recently written first. Neither reads whole logs.
+	// If a session cannot be described, List yields an error together with the fields that are known, and continues.
 	Meta(ctx context.Context, id string) (Meta, error)
 	List(ctx context.Context) iter.Seq2[Meta, error]
-	// OpenBlob opens a blob of a session.
+	// OpenBlob opens a blob by the hash that Writer.PutBlob returned. Reading reports an error if the content was
+	// damaged.
 	OpenBlob(ctx context.Context, id, hash string) (io.ReadCloser, error)
 	// Delete removes a session and its blobs. It returns ErrLocked if the session has a writer.
 	Delete(ctx context.Context, id string) error
 }
 
-// Writer writes a session. The session is locked until it is closed.
+// Writer writes a session, which stays locked until Close. Its methods may be called concurrently.
 type Writer interface {
-	// Append adds durable records, numbered from the end of the log, and returns when they are safe. After
-	// an error none of them counts, and the writer can no longer be used.
+	// Append adds durable records and returns when they are safe. Their numbers must continue the log without a gap.
+	// After an error, no record counts as saved and the writer can no longer be used: open the session again to see
+	// what was saved.
 	Append(ctx context.Context, records ...Record) error
 	// PutBlob saves data that is too large for a record and returns its SHA-256.
 	PutBlob(ctx context.Context, data io.Reader) (hash string, size int64, err error)
-	// SetMeta replaces the description of the session, apart from the values that the store maintains: see
-	// Meta.Replace.
+	// SetMeta replaces the session description, except for values that the store maintains: see Meta.Replace.
 	SetMeta(ctx context.Context, m Meta) error
 	Close() error
 }
 
 // Leaser is a Writer that can keep its session locked after the process dies.
 type Leaser interface {
-	// Lease keeps others from opening the session while processes that h started are alive, even if this
-	// process is killed. It ends when the writer is closed.
+	// Lease keeps others from opening the session while processes that h started are alive, even if this process is
+	// killed. It ends when the writer is closed.
 	Lease(h Holder) error
 }
 
 // Holder keeps a file open while processes that it started are alive, even if this process is killed.
 type Holder interface {
-	// Hold covers processes started from now on. The file stays open until release.
+	// Hold covers processes started from now on. The file stays open until release is called.
 	Hold(f *os.File) (release func())
 }
 
-// Errors of stores. Stores wrap them after the session's name, as in "session a already exists".
+// Store errors. Stores wrap them after the session name, as in "session a already exists".
 var (
 	ErrExists   = errors.New("already exists")
 	ErrNotFound = errors.New("not found")
@@ -75,11 +86,11 @@ var (
 	ErrOrder    = errors.New("record out of order")
 )
 
-// CorruptError reports damage to a session, such as a record that cannot be read.
+// CorruptError reports damage to a session, such as an unreadable record.
 type CorruptError struct {
 	Session string
-	Offset  int64 // of the record's first byte
-	Line    int   // from 1; 0 if it is unknown
+	Offset  int64 // first byte of the record
+	Line    int   // from 1; 0 if unknown
 	Err     error
 }
 
@@ -92,8 +103,8 @@ func (e *CorruptError) Error() string {
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// Latest returns the most recently written session that match accepts; nil accepts all. It returns
-// ErrNotFound if there is none. Sessions that cannot be described are skipped.
+// Latest returns the most recently written session that match accepts; nil accepts all. It returns ErrNotFound if there
+// is none. Sessions that cannot be described are skipped.
 func Latest(ctx context.Context, s Store, match func(Meta) bool) (Meta, error) {
 	for m, err := range s.List(ctx) {
 		if ctx.Err() != nil {
@@ -113,22 +124,22 @@ func Latest(ctx context.Context, s Store, match func(Meta) bool) (Meta, error) {
 type Meta struct {
 	ID       string    `json:"id"`
 	Title    string    `json:"title,omitempty"`
-	Prompt   string    `json:"prompt,omitempty"` // the first one
+	Prompt   string    `json:"prompt,omitempty"` // first prompt
 	Summary  string    `json:"summary,omitempty"`
 	Tags     []string  `json:"tags,omitempty"`
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty"`
 	Dir      string    `json:"dir,omitempty"`
-	Branch   string    `json:"branch,omitempty"` // of git
-	Parent   string    `json:"parent,omitempty"` // the session it was forked from
+	Branch   string    `json:"branch,omitempty"` // git branch
+	Parent   string    `json:"parent,omitempty"` // session it was forked from
 	ForkedAt Seq       `json:"forked_at,omitempty"`
-	Imported Seq       `json:"imported,omitempty"` // the first number after the records of an archive; 0 if there are none
+	Imported Seq       `json:"imported,omitempty"` // first number after imported records; 0 if none were imported
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
-	Last     Seq       `json:"last"` // the number of the last record
+	Last     Seq       `json:"last"` // last record number
 	Turns    int       `json:"turns"`
 	Usage    llm.Usage `json:"usage"`
-	Cost     *float64  `json:"cost"` // in US dollars; null if it is unknown
+	Cost     *float64  `json:"cost"` // in US dollars; null if unknown
 }
 
 // Foreign reports whether the session was imported from an archive and has not been continued since.
@@ -139,8 +150,8 @@ func (m Meta) Compare(other Meta) int {
 	return cmp.Or(other.Updated.Compare(m.Updated), cmp.Compare(m.ID, other.ID))
 }
 
-// Advance applies a record that is appended to the log. It returns ErrOrder unless the record has the next
-// number. Updated never decreases.
+// Advance applies a record that is appended to the log. It returns ErrOrder unless the record has the next number.
+// Updated never decreases.
 func (m *Meta) Advance(r Record) error {
 	if r.Seq != m.Last+1 {
 		return fmt.Errorf("%w: record %d after record %d in session %s", ErrOrder, r.Seq, m.Last, m.ID)
@@ -152,7 +163,7 @@ func (m *Meta) Advance(r Record) error {
 	return nil
 }
 
-// Replace returns n with the values that stores maintain themselves: ID, Created, Last, Updated and Imported.
+// Replace returns n with the values that stores maintain: ID, Created, Last, Updated and Imported.
 func (m Meta) Replace(n Meta) Meta {
 	n = n.Clone()
 	n.ID, n.Created, n.Last, n.Updated, n.Imported = m.ID, m.Created, m.Last, m.Updated, m.Imported
@@ -173,9 +184,9 @@ func (m Meta) Clone() Meta {
 // maxID keeps paths short enough for all systems.
 const maxID = 128
 
-// CheckID returns an ErrBadID unless id is a valid session id: a file name that is valid on all systems and
-// cannot be mistaken for a flag or a path. It has at most 128 ASCII letters, digits and . _ - @ + = ~ ,
-// characters, starts with a letter, a digit or _, and does not end in a dot.
+// CheckID returns an ErrBadID unless id is a valid session id: a file name that is valid on all systems and cannot be
+// mistaken for a flag or a path. It has at most 128 ASCII letters, digits and . _ - @ + = ~ , characters, starts with a
+// letter, a digit or _, and does not end in a dot.
 func CheckID(id string) error {
 	switch {
 	case id == "":
@@ -206,7 +217,7 @@ func alphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// device reports whether a file name, with or without an extension, is a device on Windows.
+// device reports whether a file name, with or without an extension, is a Windows device name.
 func device(id string) bool {
 	stem, _, _ := strings.Cut(FoldID(id), ".")
 	switch stem {

@@ -16,12 +16,12 @@ import (
 	"testing"
 )
 
-// switches lists the functions of this repository that handle each kind in a switch.
+// switches lists the functions in this repository that handle each kind in a switch.
 const switches = "testdata/switches.txt"
 
 // TestKinds_EverySwitchIsReviewedForANewKind compares the switches over Data and Kind in this repository with
-// switches.txt. With -update it rewrites the lines of known kinds. The line of a new kind is written by hand,
-// after its author has decided for each switch whether it must handle the kind.
+// switches.txt. With -update it rewrites the lines for known kinds. The line for a new kind is written by hand, after
+// its author has decided for each switch whether it must handle the kind.
 func TestKinds_EverySwitchIsReviewedForANewKind(t *testing.T) {
 	got, funcs := findSwitches(t)
 	want := readSwitches(t)
@@ -72,8 +72,8 @@ func readSwitches(t *testing.T) map[Kind][]string {
 	return out
 }
 
-// kindNames returns the kinds by the names of their types and constants. Every constant needs a type, and every
-// type an example in docs_test.go.
+// kindNames maps type and constant names to kinds. Every constant needs a type, and every type an example in
+// docs_test.go.
 func kindNames(t *testing.T, files map[string]*ast.File) map[string]Kind {
 	t.Helper()
 	names := map[string]Kind{}
@@ -107,7 +107,7 @@ func kindNames(t *testing.T, files map[string]*ast.File) map[string]Kind {
 	return names
 }
 
-// findSwitches returns the functions that have a case for each kind, and all functions with such a switch.
+// findSwitches returns the functions with a case for each kind, and all functions with such a switch.
 func findSwitches(t *testing.T) (map[Kind][]string, map[string]bool) {
 	t.Helper()
 	files := parseRepository(t)

@@ -10,17 +10,17 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// ToolCallStart starts a tool call. Each start is followed by a ToolCallEnd, even if the call is not run. A
-// call that is approved after the session stopped waiting for it is started again.
+// ToolCallStart starts a tool call. Each start is followed by a ToolCallEnd, even if the call is not run. A call that
+// is approved after the session stopped waiting for it is started again.
 type ToolCallStart struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Arguments is the model's JSON object, or a string if the model's arguments are not JSON.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Version   string          `json:"version,omitempty"` // of the tool
+	Version   string          `json:"version,omitempty"` // tool version
 	// Question is what the call asks the user. The next input is its result.
 	Question string `json:"question,omitempty"`
-	// Questions is the same in parts, if it is more than a text.
+	// Questions is Question in parts, if it is more than a text.
 	Questions []Question `json:"questions,omitempty"`
 }
 
@@ -38,7 +38,7 @@ type Option struct {
 	Description string `json:"description,omitempty"`
 }
 
-// ToolCallDelta shows the output of a tool as it is written.
+// ToolCallDelta shows tool output as it is written.
 type ToolCallDelta struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -48,9 +48,9 @@ type ToolCallDelta struct {
 type ToolCallEnd struct {
 	ID         string
 	Name       string
-	Output     tool.Output // all of it, of any size
+	Output     tool.Output // complete, of any size
 	OutputBlob *Blob       // where a store has the output, if it is too large for a record
-	Model      string      // what the model sees of the output
+	Model      string      // what the model sees
 	Images     []llm.Image
 	Fields     map[string]any
 	Error      *tool.Error
@@ -58,9 +58,9 @@ type ToolCallEnd struct {
 	Accesses   []policy.Access // nil if the tool did not declare them
 	Decision   policy.Decision
 	Plan       bool          // the arguments are the model's plan
-	Mode       policy.Mode   // the permission mode that the call switched the session to, if any
-	Reports    string        // the subagent whose result it returns, by its path
-	Duration   time.Duration // without the wait for an approval
+	Mode       policy.Mode   // permission mode that the call switched the session to, if any
+	Reports    string        // path of the subagent whose result it returns
+	Duration   time.Duration // without the wait for approval
 }
 
 type toolCallEndJSON struct {
@@ -82,13 +82,13 @@ type toolCallEndJSON struct {
 	Duration  time.Duration     `json:"duration_ns"`
 }
 
-// MarshalJSON encodes the result with its whole output, unless that is in a blob.
+// MarshalJSON encodes the result with its complete output, unless that is in a blob.
 func (e ToolCallEnd) MarshalJSON() ([]byte, error) {
 	data, _, err := e.encode(math.MaxInt)
 	return data, err
 }
 
-// encode encodes the result. An output of more bytes than maximum is left out and returned.
+// encode encodes the result. An output above maximum bytes is left out and returned.
 func (e ToolCallEnd) encode(maximum int) (data []byte, output string, err error) {
 	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Accesses, e.Decision, e.Plan, e.Mode, e.Reports, e.Duration}
 	if e.OutputBlob == nil {
@@ -132,35 +132,35 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Description describes a tool call to the person who decides about it.
+// Description describes a tool call to its approver.
 type Description struct {
-	Preview string   `json:"preview,omitempty"` // the tool's own text, such as a plan, or the commands of a line
-	Diff    string   `json:"diff,omitempty"`    // of the files that the call would change
+	Preview string   `json:"preview,omitempty"` // the tool's own text, such as a plan, or the commands in a line
+	Diff    string   `json:"diff,omitempty"`    // the changes that the call would make to files
 	Notes   []string `json:"notes,omitempty"`   // such as a file that changes without a diff
-	Parts   []string `json:"parts,omitempty"`   // the parts of its commands that need approval, and why
+	Parts   []string `json:"parts,omitempty"`   // command parts that need approval, and why
 }
 
-// Grant is what an approval can cover besides the call. It covers exactly the calls that its rules allow.
+// Grant widens an approval beyond the call, to exactly those calls that its rules allow.
 type Grant struct {
-	Text  string   `json:"text"` // for the person who decides
+	Text  string   `json:"text"` // shown to the approver
 	Rules []string `json:"rules"`
 }
 
-// ApprovalRequested asks for the approval of a tool call, and ApprovalResolved is the answer.
+// ApprovalRequested asks for approval of a tool call, and ApprovalResolved is the answer.
 type (
 	ApprovalRequested struct {
-		ID        string          `json:"id"` // of the tool call
+		ID        string          `json:"id"` // tool call id
 		Name      string          `json:"name"`
-		Tool      string          `json:"tool,omitempty"`    // the tool's own name, if the model used an alias
-		Version   string          `json:"version,omitempty"` // of the tool
+		Tool      string          `json:"tool,omitempty"`    // the registered tool name, if the model used an alias
+		Version   string          `json:"version,omitempty"` // tool version
 		Arguments json.RawMessage `json:"arguments,omitempty"`
 		Accesses  []policy.Access `json:"accesses"` // null if the tool did not declare them
 		Rule      string          `json:"rule,omitempty"`
-		Code      string          `json:"code,omitempty"` // the kind of reason, for programs
+		Code      string          `json:"code,omitempty"` // reason code, for programs
 		Reason    string          `json:"reason"`
-		Mode      policy.Mode     `json:"mode,omitempty"`   // the permission mode in which the call was judged
-		Role      string          `json:"role,omitempty"`   // of the tool, if the session handles it itself
-		Grants    []Grant         `json:"grants,omitempty"` // what an approval can cover besides the call, narrowest first
+		Mode      policy.Mode     `json:"mode,omitempty"`   // permission mode in which the call was judged
+		Role      string          `json:"role,omitempty"`   // tool role, if the session handles the call itself
+		Grants    []Grant         `json:"grants,omitempty"` // wider approvals, narrowest first
 		Description
 	}
 	ApprovalResolved struct {
@@ -168,10 +168,10 @@ type (
 		Allowed   bool            `json:"allowed"`
 		Scope     tool.Scope      `json:"scope,omitempty"`
 		Rules     []string        `json:"rules,omitempty"`     // what else the scope covers
-		Arguments json.RawMessage `json:"arguments,omitempty"` // replace those of the call
+		Arguments json.RawMessage `json:"arguments,omitempty"` // replace the call's arguments
 		Reason    string          `json:"reason,omitempty"`    // for the model
 		Abort     bool            `json:"abort,omitempty"`     // stop the work
-		// Deferred means that nobody waited for the answer: the call runs when the work continues.
+		// Deferred means that no call was waiting for the answer: it runs when the work continues.
 		Deferred bool `json:"deferred,omitempty"`
 	}
 )

@@ -12,18 +12,17 @@ import (
 
 // calls holds what tool calls wrote, as far as the log tells.
 type calls struct {
-	open  map[string]int // the inputs of calls that run, by agent and ID
-	loose tool.Untraced  // why anything may have been written since
+	open  map[string]int // inputs with running calls, by agent and call ID
+	loose tool.Untraced  // why any file may have been written since
 }
 
-// Wrote is what a session did to a path of the workspace since some state.
+// Wrote is how a session changed a workspace path since some state.
 type Wrote struct {
 	tool.Wrote      // from the first change to the last
-	Shared     bool // others changed the path in between
+	Shared     bool // others also changed the path in between
 }
 
-// Call applies the start or end of a tool call of any agent, or the approval that it waits for. Other records are
-// ignored.
+// Call applies a tool call's start or end, for any agent, or the approval that it waits for. Other records are ignored.
 func (p *Past[P]) Call(r Record) {
 	switch d := r.Data.(type) {
 	case SessionResume: // its processes have ended
@@ -44,7 +43,7 @@ func (p *Past[P]) Call(r Record) {
 	}
 }
 
-// running applies that a call runs, or does not.
+// running records that a call runs, or no longer does.
 func (p *Past[P]) running(call string, runs bool) {
 	if _, ok := p.calls.open[call]; ok == runs {
 		return
@@ -59,7 +58,7 @@ func (p *Past[P]) running(call string, runs bool) {
 	p.calls.open[call] = len(p.inputs) - 1
 }
 
-// wrote applies what a call of an input wrote.
+// wrote records what a call during an input wrote.
 func (p *Past[P]) wrote(i int, a tool.Artifacts) {
 	if a.Untraced == tool.UntracedBackground {
 		p.calls.loose = a.Untraced
@@ -70,7 +69,7 @@ func (p *Past[P]) wrote(i int, a tool.Artifacts) {
 	}
 }
 
-// unknown returns why it is not known what the session wrote since an input, or "".
+// unknown returns why the session's writes since an input are not known, or "".
 func (p *Past[P]) unknown(from int) tool.Untraced {
 	for _, i := range p.calls.open {
 		if i >= from {
@@ -85,7 +84,7 @@ func (p *Past[P]) unknown(from int) tool.Untraced {
 	return ""
 }
 
-// own completes the undoing of what inputs from the i-th on wrote, or only the i-th.
+// own adds to u what inputs from the i-th on wrote, or only the i-th.
 func (p *Past[P]) own(u *Undoing, i int, all bool) {
 	if i < 0 || !p.inputs[i].traced {
 		return
@@ -104,11 +103,10 @@ func (p *Past[P]) own(u *Undoing, i int, all bool) {
 	u.Wrote = Attribute(list)
 }
 
-// Attribute sums up changes, in the order of their calls. A path whose changes do not follow one another was also changed
-// by others.
+// Attribute sums up changes, in call order. A path whose changes do not follow one another was also changed by others.
 func Attribute(list []tool.Wrote) map[string]Wrote {
 	sum := map[string]Wrote{}
-	named := map[[2]string]bool{} // what calls certainly wrote
+	named := map[[2]string]bool{} // certain writes by calls
 	for _, w := range list {
 		if !w.Unsure {
 			named[[2]string{w.Path, w.After}] = true
@@ -116,14 +114,14 @@ func Attribute(list []tool.Wrote) map[string]Wrote {
 	}
 	for _, w := range list {
 		if w.Unsure && named[[2]string{w.Path, w.After}] {
-			continue // another call of the session made it
+			continue // made by another call in this session
 		}
 		was, ok := sum[w.Path]
 		if !ok {
 			sum[w.Path] = Wrote{Wrote: w}
 			continue
 		}
-		same := w.Before == was.Before && w.After == was.After // as two calls saw it that ran at once
+		same := w.Before == was.Before && w.After == was.After // seen by two concurrent calls
 		was.Shared = was.Shared || !same && w.Before != was.After
 		was.After, was.Command, was.Unsure = w.After, was.Command || w.Command, was.Unsure || w.Unsure
 		sum[w.Path] = was
@@ -131,8 +129,8 @@ func Attribute(list []tool.Wrote) map[string]Wrote {
 	return sum
 }
 
-// Disclaim removes from the changes of a session what other sessions in the directory wrote since: what the session only
-// seemed to have written is theirs, and a path that both wrote is shared. A log that cannot be read claims nothing.
+// Disclaim removes what other sessions in the directory wrote since: a change that the session only seemed to have made
+// is theirs, and a path that both wrote is shared. An unreadable log claims nothing.
 func (u *Undoing) Disclaim(ctx context.Context, store Store, session, dir string, since time.Time, paths env.Paths) {
 	unclear := false
 	for _, w := range u.Wrote {
@@ -159,7 +157,7 @@ func (u *Undoing) Disclaim(ctx context.Context, store Store, session, dir string
 	}
 }
 
-// disclaim applies that another session left something at a path.
+// disclaim records that another session left something at a path.
 func (u *Undoing) disclaim(path, after string) {
 	w, ok := u.Wrote[path]
 	switch {

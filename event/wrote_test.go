@@ -25,7 +25,7 @@ func TestAttribute(t *testing.T) {
 	sum := Attribute([]tool.Wrote{
 		wrote("chain", "1", "2"), wrote("chain", "2", "3"),
 		wrote("broken", "1", "2"), wrote("broken", "x", "3"),
-		wrote("twice", "1", "2"), wrote("twice", "1", "2"), // by calls that ran at once
+		wrote("twice", "1", "2"), wrote("twice", "1", "2"), // by concurrent calls
 		unsure("own", "1", "2"), wrote("own", "1", "2"),
 		unsure("unsure", "1", "2"),
 		wrote("mixed", "1", "2"), unsure("mixed", "2", "3"),
@@ -41,7 +41,7 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// history returns the undo of the last input of a log.
+// history returns the undo for a log's last input.
 func history(data ...Data) Undoing {
 	var records []Record
 	for i, d := range data {

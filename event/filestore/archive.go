@@ -21,14 +21,14 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// archiveIndex is the first file of an archive.
+// archiveIndex is the first file in an archive.
 type archiveIndex struct {
 	index
 	Blobs int `json:"blobs"` // how many follow, because a truncated tar archive may look complete
 }
 
-// Export writes a session as a tar archive: its description, its log, then its blobs. The session may have a
-// writer; Export writes what the session contained when it was called. Damage is exported as it is.
+// Export writes a session as a tar archive: its description, its log, then its blobs. The session may have a writer;
+// Export writes what the session contained when it was called. Damaged lines are exported unchanged.
 func (s *Store) Export(ctx context.Context, id string, out io.Writer) error {
 	if err := usable(ctx, id); err != nil {
 		return err
@@ -132,27 +132,26 @@ func (e *exporter) blobs() (blobs []fs.FileInfo, err error) {
 
 // Import configures Store.Import.
 type Import struct {
-	ID string // the session's new id; default the one in the archive
-	// Damaged accepts a damaged archive. The log stays as it is, and damaged blobs get the hash of their
-	// content.
+	ID string // new session id; default: the id in the archive
+	// Damaged accepts a damaged archive. The log stays unchanged, and damaged blobs are renamed to the hash of what
+	// they hold.
 	Damaged bool
-	MaxSize int64 // maximum size of the archive in bytes; default DefaultMaxSize
+	MaxSize int64 // maximum archive size in bytes; default DefaultMaxSize
 }
 
-// DefaultMaxSize is the default of Import.MaxSize.
+// DefaultMaxSize is the default for Import.MaxSize.
 const DefaultMaxSize = 1 << 30
 
 const (
-	maxIndex = 16 << 20 // limits what is read of a file that may not be an archive
-	maxBlobs = 100_000  // limits the files of one archive
+	maxIndex = 16 << 20 // limits reading when the file is not an archive
+	maxBlobs = 100_000  // limits the files in an archive
 )
 
 // ErrTooLarge means that an archive is larger than Import.MaxSize.
 var ErrTooLarge = errors.New("the archive is too large")
 
-// Import adds a session from an archive, completely or not at all. The archive need not be trusted: its names
-// are not used as paths, its size is limited, times in the future become the present, and Meta.Imported marks
-// the session.
+// Import adds a session from an archive, completely or not at all. The archive need not be trusted: its names are not
+// used as paths, its size is limited, times in the future become the present, and Meta.Imported marks the session.
 func (s *Store) Import(ctx context.Context, in io.Reader, how Import) (Report, error) {
 	archive := &archiveReader{ctx: ctx, tar: tar.NewReader(&limited{in, cmp.Or(how.MaxSize, DefaultMaxSize)})}
 	x, err := archive.index()
@@ -199,7 +198,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// archiveReader reads the regular files of an archive.
+// archiveReader reads the regular files in an archive.
 type archiveReader struct {
 	ctx context.Context
 	tar *tar.Reader
@@ -294,8 +293,7 @@ func (i *importer) unpack(archive *archiveReader, x archiveIndex) error {
 	}
 }
 
-// log copies the complete lines of a log, replaces the id in its header, marks it as imported, and verifies
-// the copy.
+// log copies complete log lines, replaces the id in the header, marks the copy as imported, and verifies it.
 func (i *importer) log(archive io.Reader, format int) error {
 	f, err := i.store.files.OpenFile(filepath.Join(i.dir, logName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, filePerm)
 	if err != nil {
@@ -334,7 +332,7 @@ func (i *importer) log(archive io.Reader, format int) error {
 	return i.store.writeIndex(i.dir, x)
 }
 
-// lines copies lines without times in the future.
+// lines copies lines, replacing times in the future.
 func (i *importer) lines(to io.Writer, from io.Reader) error {
 	out := bufio.NewWriterSize(to, readSize)
 	now := i.store.now().UTC()
@@ -352,7 +350,7 @@ func (i *importer) lines(to io.Writer, from io.Reader) error {
 	}
 }
 
-// mark adds a description to the log that says where the imported records end.
+// mark adds a description to the log that tells where the imported records end.
 func (i *importer) mark(f File) (x index, err error) {
 	if _, err := x.extend(f, i.id); err != nil {
 		return x, err
@@ -369,7 +367,7 @@ func (i *importer) mark(f File) (x index, err error) {
 	return x, f.Sync()
 }
 
-// notAfter returns a line of a log with its times limited to now. A damaged line stays as it is.
+// notAfter returns a log line with its times limited to now. A damaged line stays unchanged.
 func notAfter(now time.Time, line []byte) []byte {
 	isMeta := bytes.HasPrefix(line, metaStart)
 	if !isMeta && !recordTime(line).After(now) {
@@ -419,7 +417,7 @@ func (i *importer) blob(name string, data io.Reader) error {
 	return nil
 }
 
-// move moves the session into place. There may be the remains of an incomplete Create.
+// move moves the session into place, replacing what an incomplete Create left.
 func (i *importer) move() error {
 	files, home := i.store.files, i.store.path(i.id)
 	err := files.SyncDir(i.dir)

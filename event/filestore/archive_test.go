@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// exported returns the archive of a session with three records, a title and two blobs.
+// exported returns an archive with a session that has three records, a title and two blobs.
 func exported(t testing.TB, s *Store) []byte {
 	t.Helper()
 	w := create(t, s, "a")
@@ -88,7 +88,7 @@ func empty(t *testing.T, s *Store) {
 func TestImport_TruncatedArchiveIsRefused(t *testing.T) {
 	archive := exported(t, newStore(t, Config{}))
 	to := newStore(t, Config{})
-	for size := 0; size < len(archive)-3*512; size += 97 { // which ends in a blob and two blocks of nothing
+	for size := 0; size < len(archive)-3*512; size += 97 { // the archive ends in a blob and two empty blocks
 		if _, err := to.Import(t.Context(), bytes.NewReader(archive[:size]), Import{}); err == nil {
 			t.Fatalf("the first %d of %d bytes were accepted", size, len(archive))
 		}
@@ -211,7 +211,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// forged returns the archive of a session with three records from the year 2999 and a directory.
+// forged returns an archive with a session that has three records from the year 2999 and a directory.
 func forged(t *testing.T) []byte {
 	t.Helper()
 	future := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)

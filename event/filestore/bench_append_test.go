@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Each benchmark alternates with a floor: a bare WriteAt and Sync of the same bytes.
+// Each benchmark alternates with a floor: a bare WriteAt and Sync with the same bytes.
 
 // bare is a file for the floor.
 type bare struct {
@@ -89,7 +89,7 @@ func BenchmarkAppend_One(b *testing.B) {
 	t.report(b)
 }
 
-// BenchmarkAppend_Round appends the two batches of a round.
+// BenchmarkAppend_Round appends both batches of one round.
 func BenchmarkAppend_Round(b *testing.B) {
 	t, session := newTurns(b), newWork()
 	for b.Loop() {
@@ -166,7 +166,7 @@ func together(b *testing.B, n int, add func(i int) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
 
-// manyFloor returns the writes per second of n bare files at once.
+// manyFloor returns writes per second for n bare files at once.
 func manyFloor(b *testing.B, n int) float64 {
 	files := make([]*bare, n)
 	for i := range files {

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// saveWork saves a session of about the given size.
+// saveWork saves a session with about the given size.
 func saveWork(t testing.TB, s *Store, id string, size int64) (bytes int64, records event.Seq) {
 	t.Helper()
 	w := create(t, s, id)
@@ -64,14 +64,14 @@ func BenchmarkLoad_100MB(b *testing.B) {
 	b.ReportMetric(validFloor(b, s).Seconds(), "valid-cpu-s")
 }
 
-// heap returns the memory of all objects, including garbage.
+// heap returns the memory in all objects, including garbage.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// validFloor returns the CPU time that json.Valid takes for the log.
+// validFloor returns the CPU time that json.Valid needs for the log.
 func validFloor(b *testing.B, s *Store) time.Duration {
 	log := readLogFile(b, s, "a")
 	start := cpuTime()
@@ -83,7 +83,7 @@ func validFloor(b *testing.B, s *Store) time.Duration {
 	return cpuTime() - start
 }
 
-// BenchmarkLoad_End loads the last record of 100 MB.
+// BenchmarkLoad_End loads the last record from 100 MB.
 func BenchmarkLoad_End(b *testing.B) {
 	s := newStore(b, Config{})
 	size, records := saveWork(b, s, "a", 100e6)
@@ -99,7 +99,7 @@ func TestLoad_MemoryDoesNotGrowWithTheSession(t *testing.T) {
 	s := newStore(t, Config{})
 	saveWork(t, s, "small", 1<<20)
 	large, _ := saveWork(t, s, "large", 16<<20)
-	held(t, s, "small") // what is made once
+	held(t, s, "small") // allocates what is allocated only once
 	least, most := held(t, s, "small"), held(t, s, "large")
 	t.Logf("%d bytes held for 1 MiB, %d for %d", least, most, large)
 	if limit := 2*least + 1<<20; most > limit {
@@ -107,7 +107,7 @@ func TestLoad_MemoryDoesNotGrowWithTheSession(t *testing.T) {
 	}
 }
 
-// held returns the maximum of several samples of the memory in use while a session is read.
+// held returns the maximum memory in use, over several samples, while a session is read.
 func held(t *testing.T, s *Store, id string) uint64 {
 	before := live()
 	var most uint64

@@ -14,7 +14,7 @@ import (
 	"strconv"
 )
 
-// PutBlob saves data under its hash and returns when it is on the disk.
+// PutBlob saves data under its hash and returns when it is on disk.
 func (w *Writer) PutBlob(ctx context.Context, data io.Reader) (hash string, size int64, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", 0, err
@@ -54,7 +54,7 @@ func (s *Store) putBlob(dir, name string, data io.Reader) (hash string, size int
 		err = s.files.Rename(temporary, filepath.Join(blobs, hash))
 	}
 	if err != nil {
-		_ = s.files.RemoveAll(temporary) // otherwise Open removes it
+		_ = s.files.RemoveAll(temporary) // if this fails, Open removes it
 		return "", 0, err
 	}
 	if err := errors.Join(s.files.SyncDir(blobs), s.files.SyncDir(dir)); err != nil {
@@ -76,7 +76,7 @@ func (s *Store) writeBlob(name string, data io.Reader) (string, int64, error) {
 	return hex.EncodeToString(sum.Sum(nil)), size, errors.Join(err, f.Close())
 }
 
-// OpenBlob opens a blob. Reading it to the end returns an error if it does not match its hash.
+// OpenBlob opens a blob. Reading it to the end returns an error if the content does not match the hash.
 func (s *Store) OpenBlob(ctx context.Context, id, hash string) (io.ReadCloser, error) {
 	if err := usable(ctx, id); err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func TestOpen_DamagedLastRecordKeepsItsNumber(t *testing.T) {
 func TestLoad_MissingRepeatedAndUnorderedRecordsAreReported(t *testing.T) {
 	s := newStore(t, Config{})
 	saved(t, s, "a", 5)
-	must(t, os.Remove(s.path("a", indexName)))                        // which knows of a longer log
+	must(t, os.Remove(s.path("a", indexName)))                        // it names a longer log
 	lines := strings.SplitAfter(string(readLogFile(t, s, "a")), "\n") // record n is at n+1
 	for name, test := range map[string]struct {
 		lines []string
@@ -109,8 +109,8 @@ func TestIndex_DamagedOrMissingIsRebuiltFromTheLog(t *testing.T) {
 	}
 }
 
-// TestLoad_DamageIsNeverSilent checks that Load returns only records that were saved, and reports every loss,
-// whatever happens to the bytes of a log.
+// TestLoad_DamageIsNeverSilent checks that Load returns only records that were saved, and reports every loss, whatever
+// happens to a log's bytes.
 func TestLoad_DamageIsNeverSilent(t *testing.T) {
 	s := newStore(t, Config{})
 	const n = 8

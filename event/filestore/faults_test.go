@@ -18,11 +18,11 @@ import (
 type faulty struct {
 	OS
 	mu     sync.Mutex
-	writes error // of every write after space bytes
+	writes error // for every write after space bytes
 	space  int   // bytes that can be written before that
 	syncs  error
-	names  error // of everything that changes a directory
-	undo   error // of truncating
+	names  error // for every directory change
+	undo   error // for truncating
 }
 
 func (f *faulty) set(change func()) {

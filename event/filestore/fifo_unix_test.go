@@ -28,7 +28,7 @@ func TestList_DoesNotBlockOnAFIFO(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		want := 2 // the log has all that meta.json has
+		want := 2 // the log has everything in meta.json
 		if name == logName {
 			want = 1
 		}

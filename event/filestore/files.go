@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
-// FS is a file system. Tests use it to simulate disks that fail.
+// FS is a file system. Tests use it to simulate failing disks.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	Stat(name string) (fs.FileInfo, error)
@@ -40,7 +40,7 @@ type File interface {
 // ErrHeld means that a lock is already held.
 var ErrHeld = errors.New("the lock is held")
 
-// OS is the file system of the operating system.
+// OS is the operating system's file system.
 type OS struct{}
 
 func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
@@ -60,7 +60,7 @@ func (OS) SyncDir(name string) error                    { return syncDir(name) }
 
 var errNotRegular = errors.New("not a regular file")
 
-// openFile opens a regular file. It refuses others because opening or reading a FIFO could block.
+// openFile opens a regular file. It refuses other files, because opening or reading a FIFO could block.
 func (s *Store) openFile(name string, flag int, perm fs.FileMode) (File, error) {
 	f, err := s.files.OpenFile(name, flag|openNonblock, perm)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Store) openFile(name string, flag int, perm fs.FileMode) (File, error) 
 	return f, nil
 }
 
-// heldLock is a locked file. Closing the file is not enough to release the lock: a child process, between
-// fork and exec, has the descriptor too.
+// heldLock is a locked file. Closing the file is not enough to release the lock: a child process, between fork and
+// exec, has the descriptor too.
 type heldLock struct{ *os.File }
 
 func (l heldLock) Close() error { return errors.Join(filelock.Unlock(l.File), l.File.Close()) }
@@ -91,8 +91,7 @@ func lock(f *os.File) error {
 	return ErrHeld
 }
 
-// Lock locks a file. Deleting a session removes its lock file, so the lock only counts if the file still has
-// its name.
+// Lock locks a file. Deleting a session removes its lock file, so the lock only counts if the file still has its name.
 func (OS) Lock(name string) (io.Closer, error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, filePerm)

@@ -15,7 +15,7 @@ import (
 
 func TestStore_FilesAreForTheUserOnly(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // it has no such modes
+		return // Windows has no such modes
 	}
 	s := newStore(t, Config{Dir: filepath.Join(t.TempDir(), "new", "dir")})
 	w := create(t, s, "A.b")
@@ -100,7 +100,7 @@ func churn(t *testing.T, s *Store) error {
 	}
 	m, err := s.Meta(t.Context(), "a")
 	if err != nil {
-		return err // it is locked, so nobody can have deleted it
+		return err // it is locked, so it cannot have been deleted
 	}
 	if err := errors.Join(w.Append(t.Context(), record(m.Last+1)), w.Close()); err != nil {
 		return err

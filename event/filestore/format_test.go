@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// fixture unpacks a session of a released format. Its file in testdata must not change.
+// fixture unpacks a session in a released format. Its file in testdata must not change.
 func fixture(t *testing.T, s *Store, name string) (want string) {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", name))

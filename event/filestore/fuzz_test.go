@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// FuzzLog reads the input as a log, as it is and with correct checksums.
+// FuzzLog reads the input as a log, unchanged and with correct checksums.
 func FuzzLog(f *testing.F) {
 	s := newStore(f, Config{})
 	saved(f, s, "a", 3)

@@ -57,7 +57,7 @@ func open(t testing.TB, s *Store, id string) *Writer {
 	return w.(*Writer)
 }
 
-// saved creates a session of n records and closes it.
+// saved creates a session with n records and closes it.
 func saved(t testing.TB, s *Store, id string, n event.Seq) {
 	t.Helper()
 	w := create(t, s, id)
@@ -65,7 +65,7 @@ func saved(t testing.TB, s *Store, id string, n event.Seq) {
 	must(t, w.Close())
 }
 
-// load returns the records and the damage of a session.
+// load returns a session's records and damage.
 func load(t testing.TB, s *Store, id string, after event.Seq) (records []event.Record, damage []*event.CorruptError) {
 	t.Helper()
 	for r, err := range s.Load(t.Context(), id, after) {

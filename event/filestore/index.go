@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// index is the content of meta.json: the description of a session as of a position in its log.
+// index is the content of meta.json: the session description as of a position in its log.
 type index struct {
 	Format int        `json:"format"`
 	Size   int64      `json:"log_size"`
@@ -22,7 +22,7 @@ type index struct {
 	Meta   event.Meta `json:"meta"`
 }
 
-// add applies an entry of the log.
+// add applies a log entry.
 func (x *index) add(e entry) {
 	switch {
 	case e.header != nil:
@@ -31,7 +31,7 @@ func (x *index) add(e entry) {
 	case e.meta != nil:
 		m := *e.meta
 		m.ID, m.Created, m.Updated = cmp.Or(x.Meta.ID, m.ID), cmp.Or(x.Meta.Created, m.Created), later(x.Meta.Updated, m.Updated)
-		m.Last = max(x.Meta.Last, m.Last) // higher only after a loss
+		m.Last = max(x.Meta.Last, m.Last) // only greater after a loss
 		x.Meta = m
 	default:
 		x.Meta.Last = e.seq
@@ -53,8 +53,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// extend applies the rest of the log to the index, and returns the size of an incomplete last line. A damaged
-// line counts as a record, so that its number is not used again.
+// extend applies the rest of the log to the index, and returns the size of an incomplete last line. A damaged line
+// counts as a record, so that its number is not used again.
 func (x *index) extend(log io.ReaderAt, id string) (torn int64, err error) {
 	in := readLog(io.NewSectionReader(log, x.Size, 1<<62), id, *x)
 	for {
@@ -76,15 +76,15 @@ func (x *index) extend(log io.ReaderAt, id string) (torn int64, err error) {
 	}
 }
 
-// status is an up-to-date index and the end of the log.
+// status is an up-to-date index and the log end.
 type status struct {
 	index
-	torn int64 // the size of an incomplete last line
+	torn int64 // size of an incomplete last line
 	lost loss
 }
 
-// status describes a session. It returns ErrNotFound for an incomplete one. If the log is missing, it returns
-// an *event.CorruptError and what meta.json says.
+// status describes a session. It returns ErrNotFound for an incomplete session. If the log is missing, it returns an
+// *event.CorruptError and the content of meta.json.
 func (s *Store) status(id string) (status, error) {
 	log, k, err := s.openLog(id)
 	if err != nil {
@@ -153,8 +153,7 @@ func (s *Store) readIndex(id string) (x index, err error) {
 	return x, nil
 }
 
-// writeIndex replaces meta.json in a session's directory. It is not flushed: readers detect what a crash does
-// to it.
+// writeIndex replaces meta.json in a session directory. The file is not flushed: readers detect crash damage.
 func (s *Store) writeIndex(dir string, x index) error {
 	x.Format = format
 	line, err := appendJSON(nil, x)
@@ -173,11 +172,11 @@ func (s *Store) writeIndex(dir string, x index) error {
 	return s.files.Rename(temporary, filepath.Join(dir, indexName))
 }
 
-// known is what meta.json says. The log is flushed before meta.json is written, so a log with less than that
-// is damaged. It must be read before the log, which may grow.
+// known is the content of meta.json. The log is flushed before meta.json is written, so a shorter log is damaged. known
+// must be read before the log, which may grow.
 type known struct {
 	index
-	exists bool // though perhaps unreadable
+	exists bool // set even if it is unreadable
 }
 
 func (s *Store) known(id string) known {
@@ -188,7 +187,7 @@ func (s *Store) known(id string) known {
 	return known{x, true}
 }
 
-// fits reports whether a log of the given size can begin with the part that meta.json covers.
+// fits reports whether a log with the given size can begin with the part that meta.json covers.
 func (k known) fits(log io.ReaderAt, size int64) bool {
 	if k.Size == 0 || k.Size > size {
 		return false

@@ -15,12 +15,12 @@ import (
 // ErrEnding means that commands of a killed process are still being stopped.
 var ErrEnding = errors.New("commands of a killed process are still being stopped")
 
-// waits are the maximum times to wait for others.
+// waits are maximum waiting times.
 type waits struct {
-	// lock is for the lock of a session. A child of a killed process, between fork and exec, may still hold
-	// it for a moment.
+	// lock limits the wait for a session lock. A killed process's child, between fork and exec, may still hold it for a
+	// moment.
 	lock time.Duration
-	// lease is for commands of a killed process, and notice for calling Config.Waiting.
+	// lease limits the wait for a killed process's commands; after notice, Config.Waiting is called.
 	lease, notice time.Duration
 }
 
@@ -32,7 +32,7 @@ func (s *Store) leasePath(id string) string {
 	return filepath.Join(s.dir, leasesName, event.FoldID(id))
 }
 
-// lock locks a session for writing. It waits until all commands of a killed writer have ended.
+// lock locks a session for writing. It waits until all commands started by a killed writer have ended.
 func (s *Store) lock(ctx context.Context, id string) (io.Closer, error) {
 	if !s.claim(id) {
 		return nil, fmt.Errorf("session %s %w", id, event.ErrLocked)
@@ -55,7 +55,8 @@ func (s *Store) lock(ctx context.Context, id string) (io.Closer, error) {
 	return &claimed{l, s, id}, nil
 }
 
-// claim marks a session as open in this store. It reports false if it already is: waiting for it is pointless.
+// claim marks a session as open in this store. It reports false if the session already is open: waiting would be
+// pointless.
 func (s *Store) claim(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +86,7 @@ func (c *claimed) Close() error {
 	return err
 }
 
-// awaitLease waits until nobody holds the lease of a session.
+// awaitLease waits until the session lease is free.
 func (s *Store) awaitLease(ctx context.Context, id string) error {
 	if _, err := s.files.Stat(s.leasePath(id)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -104,7 +105,7 @@ func (s *Store) awaitLease(ctx context.Context, id string) error {
 	return l.Close()
 }
 
-// await takes a lock. It waits at most for the timeout, and calls notice if it takes long.
+// await takes a lock. It waits no longer than timeout, and calls notice if it takes long.
 func (s *Store) await(ctx context.Context, name string, timeout time.Duration, notice func()) (io.Closer, error) {
 	start := time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 25*time.Millisecond) {

@@ -12,10 +12,10 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// reluctant is a file system on which somebody else holds a lock for the first few attempts.
+// reluctant is a file system on which another process holds a lock for the first few attempts.
 type reluctant struct {
 	FS
-	dir  string // what the path of the lock has in it
+	dir  string // substring of the lock path
 	held io.Closer
 	left int
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherited returns a holder whose copies share the lock, like those of child processes.
+// inherited returns a holder whose copies share the lock, as child processes do.
 func inherited(t *testing.T) *holder {
 	return &holder{dup: func(f *os.File) *os.File {
 		fd, err := unix.Dup(int(f.Fd()))

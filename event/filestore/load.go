@@ -12,12 +12,12 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// openLog opens a log for reading. It returns what meta.json says even if the log cannot be opened.
+// openLog opens a log for reading. It returns the content of meta.json even if the log cannot be opened.
 func (s *Store) openLog(id string) (File, known, error) {
 	f, err := s.openFile(s.path(id, logName), os.O_RDONLY, 0)
 	k := s.known(id)
 	if errors.Is(err, fs.ErrNotExist) && k.exists {
-		// Perhaps the session has just been created, first the log and then meta.json.
+		// The session may have just been created, first the log and then meta.json.
 		f, err = s.openFile(s.path(id, logName), os.O_RDONLY, 0)
 	}
 	switch {
@@ -29,9 +29,9 @@ func (s *Store) openLog(id string) (File, known, error) {
 	return f, k, nil
 }
 
-// Load yields the records of a session after a number. Its memory does not grow with the session. Damaged
-// lines, missing records and records out of order yield an *event.CorruptError, and the iteration continues.
-// A lost end or a missing log yields one as well. Any other error ends the iteration.
+// Load yields a session's records after a number. Its memory does not grow with the session. Damaged lines, missing
+// records and records out of order yield an *event.CorruptError, and the iteration continues. A lost end or a missing
+// log yields one as well. Any other error ends the iteration.
 func (s *Store) Load(ctx context.Context, id string, after event.Seq) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		if err := s.load(ctx, id, after, yield); err != nil {
@@ -59,7 +59,7 @@ func (s *Store) load(ctx context.Context, id string, after event.Seq, yield func
 		var damage *event.CorruptError
 		switch {
 		case err == io.EOF && c.in.number > 0 && after > 0 && after >= k.Meta.Last:
-			return nil // a lost end is before after
+			return nil // the lost end is before after
 		case err == io.EOF:
 			return c.end(k)
 		case err != nil && !errors.As(err, &damage):
@@ -82,11 +82,11 @@ func (s *Store) load(ctx context.Context, id string, after event.Seq, yield func
 // checker reads a log and checks that its records have consecutive numbers.
 type checker struct {
 	in      *logReader
-	last    event.Seq // the number of the last intact record
-	damaged event.Seq // how many damaged lines follow it
+	last    event.Seq // number of the last intact record
+	damaged event.Seq // number of damaged lines after it
 }
 
-// reached returns the number of the last record if the damaged lines are records.
+// reached returns the last record number if the damaged lines are records.
 func (c *checker) reached() event.Seq { return c.last + c.damaged }
 
 // next returns the next entry. If records are missing before it, it returns both the entry and an error.
@@ -108,7 +108,7 @@ func (c *checker) next() (entry, error) {
 	return e, err
 }
 
-// end returns what is wrong with the log as a whole, after its last entry.
+// end returns an error about the whole log, after its last entry.
 func (c *checker) end(k known) error {
 	if c.in.number == 0 {
 		return k.missing(c.in.session, "has no complete line")

@@ -14,7 +14,7 @@ func TestLock_IsReleasedWhileAChildProcessStarts(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	held, err := OS{}.Lock(name)
 	must(t, err)
-	// Until it calls exec, a child has all the files of its parent.
+	// Until it calls exec, a child has all its parent's files.
 	child, err := unix.Dup(int(held.(interface{ Fd() uintptr }).Fd()))
 	must(t, err)
 	defer os.NewFile(uintptr(child), "child").Close()

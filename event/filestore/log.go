@@ -15,10 +15,10 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// format is the version of the log format. The header of a log names it.
+// format is the log format version. Every log header names it.
 const format = 1
 
-// The lines of a log are a header, then records and descriptions in any order.
+// Log lines are a header, then records and descriptions in any order.
 type (
 	header struct {
 		Format  int    `json:"format"`
@@ -35,7 +35,7 @@ var (
 	recordStart = []byte(`{"seq":`)
 )
 
-// A line is a JSON object. Its last member is a checksum of the bytes before that member.
+// A line is a JSON object. Its last member is a checksum over the bytes before that member.
 const (
 	sumPrefix = `,"crc":"`
 	sumSuffix = `"}`
@@ -43,7 +43,7 @@ const (
 )
 
 const (
-	maxLine  = 256 << 20 // limits the memory of readers
+	maxLine  = 256 << 20 // limits memory in readers
 	readSize = 128 << 10
 	keepSize = 1 << 20 // the largest buffer that is reused
 )
@@ -76,7 +76,7 @@ func appendSum(b []byte, sum uint32) []byte {
 	return hex.AppendEncode(b, []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }
 
-// appendJSON appends the line of a value that encodes as an object.
+// appendJSON appends a line for a value that encodes as an object.
 func appendJSON(b []byte, v any) ([]byte, error) {
 	object, err := json.Marshal(v)
 	if err != nil {
@@ -103,11 +103,11 @@ func openLine(line []byte) ([]byte, error) {
 // scanner reads a log line by line.
 type scanner struct {
 	in     *bufio.Reader
-	long   []byte // a line that does not fit into in's buffer
-	number int    // of the last line, from 1
-	start  int64  // of the last line
+	long   []byte // a line longer than the buffer of in
+	number int    // last line number, from 1
+	start  int64  // last line offset
 	end    int64
-	torn   int64 // at the end: the size of an incomplete last line
+	torn   int64 // at the end: size of an incomplete last line
 }
 
 // newScanner returns a scanner that starts after the given number of lines and bytes.
@@ -115,8 +115,8 @@ func newScanner(in io.Reader, lines int, offset int64) *scanner {
 	return &scanner{in: bufio.NewReaderSize(in, readSize), number: lines, start: offset, end: offset}
 }
 
-// next returns the next complete line without its newline. The line is valid until the next call. A line that
-// is too long is skipped and returns errTooLong. The end of the log is io.EOF.
+// next returns the next complete line without its newline, valid until the next call. It skips an overlong line and
+// returns errTooLong. At the end it returns io.EOF.
 func (s *scanner) next() ([]byte, error) {
 	s.start = s.end
 	if cap(s.long) > keepSize {
@@ -155,7 +155,7 @@ func (s *scanner) read() (line []byte, size int64, err error) {
 	return s.long, size, err
 }
 
-// entry is an intact line of a log: a header, a description or a record.
+// entry is an intact log line: a header, a description or a record.
 type entry struct {
 	header *header
 	meta   *event.Meta
@@ -163,7 +163,7 @@ type entry struct {
 	seq    event.Seq
 }
 
-// logReader reads the entries of a log.
+// logReader reads log entries.
 type logReader struct {
 	*scanner
 	session string // for errors
@@ -236,7 +236,7 @@ func number(b []byte) (event.Seq, bool) {
 	return 0, false
 }
 
-// recordTime returns the time of a record without decoding all of it. It is zero if the time is not where
+// recordTime returns a record's time without decoding the whole record. It is zero if the time is not where
 // event.AppendRecord writes it.
 func recordTime(record []byte) time.Time {
 	text, _ := timeText(record)
@@ -244,7 +244,7 @@ func recordTime(record []byte) time.Time {
 	return t
 }
 
-// timeText returns the text of a record's time and what follows it.
+// timeText returns the text of a record's time and the bytes after it.
 func timeText(record []byte) (text, rest []byte) {
 	_, rest, _ = bytes.Cut(record[:min(len(record), 100)], []byte(`,"time":"`))
 	end := bytes.IndexByte(rest, '"')

@@ -8,14 +8,14 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// loss is the end of a log that is missing, though meta.json covers it.
+// loss is a missing log end that meta.json covers.
 type loss struct {
 	Bytes int64     `json:"bytes"`
-	First event.Seq `json:"first,omitempty"` // the records lost, if any
+	First event.Seq `json:"first,omitempty"` // lost records, if any
 	Last  event.Seq `json:"last,omitempty"`
 }
 
-// lost returns what a log has lost that ends at the given byte and record.
+// lost returns what is missing from a log that ends at the given byte and record.
 func (k known) lost(end int64, last event.Seq) loss {
 	if k.Size <= end {
 		return loss{}
@@ -37,7 +37,7 @@ func (l loss) String() string {
 	return fmt.Sprintf("the log has lost its last %d bytes with records %d to %d", l.Bytes, l.First, l.Last)
 }
 
-// lostLine takes the place of a loss in the log. It has no checksum, so that all readers report it as damage.
+// lostLine takes a loss's place in the log. It has no checksum, so that all readers report it as damage.
 type lostLine struct {
 	Lost loss `json:"lost"`
 }
@@ -52,8 +52,8 @@ func lostHere(line []byte) error {
 	return fmt.Errorf("noted when the session was continued: %v", l.Lost)
 }
 
-// fill writes a line of the same size in place of a loss, so that meta.json fits the log again. If that is
-// interrupted, the log is still too short, or its last line is incomplete.
+// fill writes a line of equal size in place of a loss, so that meta.json fits the log again. If it is interrupted, the
+// log is still too short, or its last line is incomplete.
 func (l loss) fill(log File, at int64) error {
 	line, err := json.Marshal(lostLine{l})
 	if err != nil {

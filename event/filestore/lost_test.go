@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/internal/thorough"
 )
 
-// titled creates a session of n records and sets its title after them.
+// titled creates a session with n records and sets its title after them.
 func titled(t testing.TB, s *Store, id string, n event.Seq) event.Meta {
 	t.Helper()
 	w := create(t, s, id)
@@ -154,7 +154,7 @@ func (noNames) SyncDir(string) error { return syscall.EIO }
 func TestCreate_LeavesNoIndexAfterAFailure(t *testing.T) {
 	dir := t.TempDir()
 	s := newStore(t, Config{Dir: dir, FS: noNames{}})
-	large := event.Meta{ID: "a", Prompt: strings.Repeat("x", 2*indexStep)} // for which meta.json is written at once
+	large := event.Meta{ID: "a", Prompt: strings.Repeat("x", 2*indexStep)} // so large that meta.json is written at once
 	if _, err := s.Create(t.Context(), large); !errors.Is(err, syscall.EIO) {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestOpen_ContinuesAfterALostEnd(t *testing.T) {
 			if err != nil || m.Last != 4 || m.Title != "kept" || m.Prompt != "p" {
 				t.Fatalf("cut at %d: %+v, %v", size, m, err)
 			}
-			must(t, os.RemoveAll(s.path("a", indexName))) // the log says it without
+			must(t, os.RemoveAll(s.path("a", indexName))) // the log alone records the loss
 		}
 		if now := readLogFile(t, s, "a"); !bytes.HasPrefix(now, cut) {
 			t.Fatalf("cut at %d: the rest of the log was changed", size)
@@ -218,7 +218,7 @@ func readIndexFile(t *testing.T, s *Store) []byte {
 	return b
 }
 
-// damages returns the damage of a session, and checks that Load and Verify agree.
+// damages returns a session's damage, and checks that Load and Verify agree.
 func damages(t *testing.T, s *Store) []*event.CorruptError {
 	t.Helper()
 	_, damage := load(t, s, "a", 0)
@@ -235,7 +235,7 @@ func damages(t *testing.T, s *Store) []*event.CorruptError {
 	return damage
 }
 
-// reportsLoss checks the reports about a log of which only the given part is left.
+// reportsLoss checks the reports about a log from which only the given part is left.
 func reportsLoss(t *testing.T, s *Store, left []byte, want event.Meta) {
 	t.Helper()
 	records, _ := load(t, s, "a", 0)
@@ -402,7 +402,7 @@ func TestStore_ConcurrentReadersSeeNoLoss(t *testing.T) {
 		r.Data = event.Warning{Message: strings.Repeat("x", indexStep/4)}
 		must(t, w.Append(t.Context(), r))
 		if seq%10 == 0 {
-			w = reopened(t, s, w) // which writes meta.json
+			w = reopened(t, s, w) // writes meta.json
 		}
 	}
 	close(done)

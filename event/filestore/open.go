@@ -83,8 +83,8 @@ func (s *Store) vacant(id string) error {
 	return nil
 }
 
-// Open opens a session for writing. If the log has lost its end, the new records get numbers after the lost
-// ones, and the log notes the loss. If the log is missing, Open returns an *event.CorruptError.
+// Open opens a session for writing. If the log has lost its end, new records get numbers after the lost records, and
+// the log notes the loss. If the log is missing, Open returns an *event.CorruptError.
 func (s *Store) Open(ctx context.Context, id string) (event.Writer, error) {
 	if err := usable(ctx, id); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s *Store) Open(ctx context.Context, id string) (event.Writer, error) {
 	return w, nil
 }
 
-// begun reports whether a session has any of its files.
+// begun reports whether a session has any files.
 func (s *Store) begun(id string) bool {
 	for _, name := range []string{logName, indexName} {
 		if _, err := s.files.Stat(s.path(id, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +129,7 @@ func (s *Store) open(id string, lock io.Closer) (*Writer, error) {
 	return w, nil
 }
 
-// prepare repairs the end of a log and returns its writer.
+// prepare repairs the log end and returns a writer.
 func (s *Store) prepare(x status, log File, lock io.Closer) (*Writer, error) {
 	id := x.Meta.ID
 	if x.torn > 0 {
@@ -152,7 +152,7 @@ func (s *Store) prepare(x status, log File, lock io.Closer) (*Writer, error) {
 	return w, w.begin() // the description may have been in the lost part
 }
 
-// tornLine is a line of torn.jsonl.
+// tornLine is a line in torn.jsonl.
 type tornLine struct {
 	Offset int64     `json:"offset"`
 	Size   int64     `json:"size"`

@@ -16,7 +16,7 @@ import (
 
 func TestStore_NobodyElseCanReadSessions(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // which has no such bits
+		return // Windows has no such bits
 	}
 	s := newStore(t, Config{Dir: filepath.Join(t.TempDir(), "sessions")})
 	w := create(t, s, "a")
@@ -67,7 +67,7 @@ func TestOpenBlob_DamagedContentIsAnError(t *testing.T) {
 	}
 }
 
-// watched is a file system that notes in which order names are made and flushed.
+// watched is a file system that records the order in which names are created and flushed.
 type watched struct {
 	OS
 	steps []string

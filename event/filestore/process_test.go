@@ -138,7 +138,7 @@ func (l *ledger) read(in io.Reader) {
 	for lines := bufio.NewReader(in); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return // the last line may be cut off
+			return // the last line may be incomplete
 		}
 		f := strings.Fields(line)
 		l.mu.Lock()
@@ -160,7 +160,7 @@ func TestStore_FiftyProcessesKilledAtRandomLoseNothingAcknowledged(t *testing.T)
 		running = append(running, startWriter(t, dir, acks))
 	}
 	for range thorough.Of(kills, 25) {
-		select { // somebody got on
+		select { // a writer made progress
 		case <-acks.more:
 		case <-time.After(time.Minute):
 			t.Fatal("no process is writing")

@@ -13,8 +13,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// work generates a session like real work on code: rounds of thinking, tool calls and results of 1 to 60 kB,
-// and sometimes user input. It always generates the same session.
+// work generates a session like real work on code: rounds of thinking, tool calls and results of 1 to 60 kB, and
+// sometimes user input. It always generates the same session.
 type work struct {
 	random *rand.Rand
 	code   []string // lines
@@ -70,7 +70,7 @@ func (w *work) record(d event.Data) event.Record {
 	return event.Record{Seq: w.seq, Time: at, Session: "2026-01-02-a-session", Data: d}
 }
 
-// round returns the records of a round: up to the model's answer, and up to the start of the next call.
+// round returns one round's records: up to the model's answer, and up to the start of the next call.
 func (w *work) round() (answer, results []event.Record) {
 	w.call++
 	usage := llm.Usage{Input: 4000, Output: 300, Reasoning: 100, CacheRead: 90_000, Raw: json.RawMessage(`{"input_tokens":4000,"output_tokens":300,"cache_read_input_tokens":90000}`)}

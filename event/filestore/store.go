@@ -1,41 +1,38 @@
-// Package filestore saves sessions in a directory, in files that people can read.
+// Package filestore saves sessions in a directory, in readable files.
 //
 //	DIR/
 //	  ID/                one directory per session, named by its id in lower case
 //	    log.jsonl        the session: a header, records and descriptions, one JSON object per line
-//	    meta.json        the description of the session as of a position in the log, for listing
+//	    meta.json        the session description as of a position in the log, for listing
 //	    blobs/HASH       values too large for a record, by their SHA-256
-//	    torn.jsonl       incomplete lines that a crash left at the end of the log
+//	    torn.jsonl       incomplete last lines that crashes left in the log
 //	  .locks/ID          locked while the session has a writer
-//	  .leases/ID         locked while commands of the session may be alive
+//	  .leases/ID         locked while session commands may be alive
 //
 // Directories have mode 0700 and files 0600.
 //
 // # The log
 //
-// The log only grows. Every line ends in a checksum, so damage is detected and limited to its line.
-// [Writer.Append] returns when its records are on the disk. A crash can leave an incomplete last line: readers
-// ignore it, and the next writer moves it to torn.jsonl. Other damaged lines are never removed. [Store.Load]
-// reports them and continues after them.
+// The log only grows. Every line ends in a checksum, so damage is detected and limited to its line. [Writer.Append]
+// returns when its records are on disk. A crash can leave an incomplete last line: readers ignore it, and the next
+// writer moves it to torn.jsonl. Other damaged lines are never removed. [Store.Load] reports them and continues after
+// them.
 //
-// meta.json is written after the part of the log that it covers is on the disk. If the log is shorter than
-// that, its end was lost, which a crash cannot cause. Readers report the loss. The next writer replaces the
-// lost part with one invalid line of the same size and continues after it, so the loss stays visible and no
-// record number is used twice.
+// meta.json is written after the part of the log that it covers is on disk. If the log is shorter than that, its end
+// was lost, which a crash cannot cause. Readers report the loss. The next writer replaces the lost part with one
+// invalid line of equal size and continues after it, so the loss stays visible and no record number is used twice.
 //
 // # Concurrency
 //
-// Several processes can use one directory. A session has one writer at a time; the operating system releases
-// its lock when the process ends. Commands of a killed process may outlive it for a moment. The process that
-// stops them holds the lease, and the next writer waits for it (see [event.Leaser]). Readers need no lock and
-// write nothing, so they work on a disk that is full or read-only. They may see records that are not flushed
-// yet.
+// Several processes can use one directory. A session has one writer at a time; the operating system releases its lock
+// when the process ends. A killed process's commands may outlive it for a moment. The process that stops them holds the
+// lease, and the next writer waits for it (see [event.Leaser]). Readers need no lock and write nothing, so they work on
+// a full or read-only disk. They may see records that are not flushed yet.
 //
 // # Listing
 //
-// If the log is longer than meta.json records, because it has a writer or the writer was killed, only the
-// rest is read. If meta.json is missing or damaged, the whole log is read. An intact log does not depend on
-// meta.json.
+// If the log is longer than meta.json records, because it has a writer or the writer was killed, only the rest is read.
+// If meta.json is missing or damaged, the whole log is read. An intact log does not depend on meta.json.
 package filestore
 
 import (
@@ -72,12 +69,12 @@ const (
 
 // Config configures a store.
 type Config struct {
-	Dir string           // created if necessary
+	Dir string           // required; created if necessary
 	FS  FS               // default OS{}
 	Now func() time.Time // default time.Now
 
-	// Waiting is called when opening a session takes longer than a second because commands of a killed
-	// process are still being stopped.
+	// Waiting, if not nil, is called when opening a session takes longer than a second because a killed process's
+	// commands are still being stopped. Opening continues meanwhile; the call must not use the store for that session.
 	Waiting func(id string)
 }
 
@@ -90,12 +87,12 @@ type Store struct {
 	waits   waits
 
 	mu     sync.Mutex
-	claims map[string]bool // sessions that are open in this store
+	claims map[string]bool // sessions open in this store
 }
 
 var _ event.Store = (*Store)(nil)
 
-// New returns the store in a directory.
+// New returns the store in a directory. It creates the directory when the first session is created.
 func New(c Config) (*Store, error) {
 	if c.Dir == "" {
 		return nil, errors.New("filestore: Config.Dir is required")
@@ -114,7 +111,7 @@ func New(c Config) (*Store, error) {
 	return s, nil
 }
 
-// path returns the path of a file of a session.
+// path returns a path in a session directory.
 func (s *Store) path(id string, names ...string) string {
 	return filepath.Join(append([]string{s.dir, event.FoldID(id)}, names...)...)
 }
@@ -138,8 +135,8 @@ func (s *Store) Meta(ctx context.Context, id string) (event.Meta, error) {
 	return x.Meta, nil
 }
 
-// List describes all sessions, most recently written first. Before them, it yields an error for each session
-// that cannot be described, with what is known about it.
+// List describes all sessions, most recently written first. Before them, it yields an error for each session that
+// cannot be described, with the fields that are known.
 func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 	return func(yield func(event.Meta, error) bool) {
 		names, err := s.names()
@@ -171,7 +168,7 @@ func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 	}
 }
 
-// names returns the directories of sessions.
+// names returns all session directories.
 func (s *Store) names() ([]string, error) {
 	entries, err := s.files.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -17,22 +17,22 @@ import (
 // Report is the result of verifying a session.
 type Report struct {
 	Session  string
-	Records  int       // how many are intact
-	Last     event.Seq // the number of the last of them
-	Size     int64     // of the log
-	Blobs    int       // how many are intact
+	Records  int       // intact records
+	Last     event.Seq // last intact record number
+	Size     int64     // log size
+	Blobs    int       // intact blobs
 	BlobSize int64
-	// Torn is the size of an incomplete last line, from a crash or a writer at work. It is not damage: its
-	// records were never acknowledged.
+	// Torn is the size of an incomplete last line, from a crash or a working writer. It is not damage: its records were
+	// never acknowledged.
 	Torn     int64
-	Problems []error // those of the log are *event.CorruptError
+	Problems []error // log problems are *event.CorruptError
 }
 
 // Clean reports whether there are no problems.
 func (r Report) Clean() bool { return len(r.Problems) == 0 }
 
-// Verify checks all of a session without changing it. The session may have a writer. Problems are in the
-// report; an error means that the session could not be checked.
+// Verify checks a whole session without changing it. The session may have a writer. Problems are in the report; an
+// error means that the session could not be checked.
 func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 	report := Report{Session: id}
 	if err := usable(ctx, id); err != nil {
@@ -55,10 +55,10 @@ func (s *Store) Verify(ctx context.Context, id string) (Report, error) {
 	return report, s.verifyBlobs(ctx, id, &report)
 }
 
-// maxProblems limits the problems of a log that are reported, and so the memory for them.
+// maxProblems limits the reported problems per log, and so the memory for them.
 const maxProblems = 10_000
 
-// verifyLog checks a log. It returns an error if it cannot, or if the log as a whole is damaged.
+// verifyLog checks a log. It returns an error if it cannot, or if the whole log is damaged.
 func verifyLog(ctx context.Context, log io.Reader, k known, id string, report *Report, refs references) error {
 	c := checker{in: readLog(log, id, index{})}
 	for {
@@ -110,7 +110,7 @@ func (refs references) add(r event.Record) {
 	}
 }
 
-// checkReferences reports blobs that are missing from a session's directory.
+// checkReferences reports blobs that are missing from a session directory.
 func (s *Store) checkReferences(dir string, refs references, report *Report) {
 	for _, hash := range slices.Sorted(maps.Keys(refs)) {
 		if _, err := s.files.Stat(filepath.Join(dir, blobsName, hash)); !isHash(hash) || err != nil {

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// indexStep is how much a log grows before meta.json is written again. It limits how much of a log is
-	// read to list a session whose writer was killed.
+	// indexStep is how much a log grows before meta.json is written again. It limits how much must be read to list a
+	// session whose writer was killed.
 	indexStep = 256 << 10
 	// maxBuffer is the largest buffer that a writer keeps between calls.
 	maxBuffer = 128 << 10
 )
 
-// Writer writes a session. Its methods may be called concurrently. Once writing has failed, every call
-// returns the same error: the session must be opened again to find out what was saved.
+// Writer writes a session. Its methods may be called concurrently. Once writing has failed, every call returns the same
+// error: the session must be opened again to find out which records were saved.
 type Writer struct {
 	store *Store
 	id    string
@@ -28,19 +28,19 @@ type Writer struct {
 	lock  io.Closer
 
 	mu      sync.Mutex
-	disk    index // what is on the disk
-	indexed int64 // how much of the log meta.json covers
+	disk    index // state on disk
+	indexed int64 // log bytes that meta.json covers
 	buffer  []byte
-	err     error // the first failure
+	err     error // first failure
 	closed  bool
-	blobs   int            // how many were started
+	blobs   int            // blobs started
 	saving  sync.WaitGroup // blobs being written
 
 	lease   io.Closer // nil if there is none
 	release func()    // ends the holder's part of the lease
 }
 
-// Append adds records and returns when they are on the disk.
+// Append adds records and returns when they are on disk.
 func (w *Writer) Append(ctx context.Context, records ...event.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,7 +67,7 @@ func (w *Writer) Append(ctx context.Context, records ...event.Record) error {
 	return w.commit(data, len(records), m)
 }
 
-// SetMeta changes the description of the session, and returns when it is on the disk.
+// SetMeta changes the session description, and returns when it is on disk.
 func (w *Writer) SetMeta(ctx context.Context, m event.Meta) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +82,7 @@ func (w *Writer) SetMeta(ctx context.Context, m event.Meta) error {
 	return w.commit(data, 1, m)
 }
 
-// begin writes the header of the log and the description.
+// begin writes the log header and the description.
 func (w *Writer) begin() error {
 	data, err := appendJSON(nil, header{format, w.id})
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// variety returns records of all JSON forms.
+// variety returns records in all JSON forms.
 func variety() []event.Record {
 	cost := 0.25
 	data := []event.Data{

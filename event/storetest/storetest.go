@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Run tests a store. Each call of open must return a new, empty one.
+// Run tests a store. Each call to open must return a new, empty store.
 func Run(t *testing.T, open func(t *testing.T) event.Store) {
 	for _, test := range []struct {
 		name string
@@ -86,7 +86,7 @@ func (s *suite) open(id string) event.Writer {
 	return w
 }
 
-// epoch is the time of the first record.
+// epoch is the first record's time.
 var epoch = time.Date(2100, 1, 2, 3, 4, 5, 6, time.UTC)
 
 // warning returns a small record.
@@ -117,7 +117,7 @@ func (s *suite) load(id string, after event.Seq) []event.Record {
 	return out
 }
 
-// holds checks the records of a session after a number.
+// holds checks a session's records after a number.
 func (s *suite) holds(id string, after event.Seq, want []event.Record) {
 	s.Helper()
 	got := s.load(id, after)
