@@ -138,10 +138,12 @@ type Command struct {
 	Merge bool
 
 	// ReadOnly runs the command where it can change nothing, has no network and no sockets, and can read only the
-	// workspace, system files and tools; see [Confined]. An environment without a sandbox ignores it. Reveal lists
-	// files and directories of Limits.Masked that the command may read.
-	ReadOnly bool
-	Reveal   []string
+	// workspace, system files and tools; see [Confined]. An environment without a sandbox ignores it. Repository lets the
+	// command read all of the repository that the workspace is a part of. Reveal lists files and directories of
+	// Limits.Masked that the command may read.
+	ReadOnly   bool
+	Repository bool
+	Reveal     []string
 
 	// Timeout ends the command with SIGTERM to its group and, two seconds later, SIGKILL. Zero
 	// means no timeout.

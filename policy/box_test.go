@@ -146,6 +146,26 @@ func TestReads_OfCredentialsAsk(t *testing.T) {
 	}
 }
 
+// The repository around the workspace is readable for git and for programs that are not known in detail.
+func TestStandard_OnlyProgramsNeedTheRepository(t *testing.T) {
+	for line, want := range map[string]bool{
+		"ls": false, "cat a | head -3": false, "find . -name x | xargs grep y": false, "echo x; pwd": false, "git status": true, "cat a; git log": true,
+		"go vet ./...": true, "npm ls": true, "make test": true,
+	} {
+		w := place
+		w.ReadsOnly = true
+		q := Query{Tool: "t", Accesses: []Access{command(line)}, Workspace: w}
+		d := Standard{rules(t, "allow Bash(make:*)@read")}.Decide(t.Context(), q)
+		if d.Verdict != Allow || d.Box != BoxRead || d.Repository != want {
+			t.Errorf("%s: %+v, want the box read, with the repository %v", line, d, want)
+		}
+	}
+	d := Standard{rules(t, "allow Bash(make:*)")}.Decide(t.Context(), Query{Tool: "t", Accesses: []Access{command("make test")}, Workspace: place})
+	if d.Verdict != Allow || d.Repository {
+		t.Errorf("in the workspace: %+v", d)
+	}
+}
+
 // A program that runs already cannot be confined further, so its own box decides what its input can do.
 func TestStandard_InputThatOnlyReadsIsAllowedOnlyWhereItCanOnlyRead(t *testing.T) {
 	for running, want := range map[Box]Verdict{"": Allow, BoxRead: Allow, BoxWorkspace: Ask, BoxOutside: Ask} {

@@ -176,6 +176,9 @@ type Decision struct {
 	Reason  string  `json:"reason,omitempty"` // for people and for the model
 	// Box, with Allow, is where the commands of the call run. The zero value is BoxWorkspace.
 	Box Box `json:"box,omitempty"`
+	// Repository, with BoxRead, means that a command of the call is git or a program that is not known in detail. It can
+	// read all of the repository that the workspace is a part of.
+	Repository bool `json:"repository,omitempty"`
 	// Reveal lists files outside the workspace, or with credentials, that the commands of the call read by name. Once
 	// the call is allowed, they can be read in its box.
 	Reveal []string `json:"reveal,omitempty"`

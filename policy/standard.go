@@ -26,10 +26,11 @@ func (s Standard) Decide(ctx context.Context, q Query) Decision {
 
 // judge decides on one call.
 type judge struct {
-	ctx    context.Context
-	q      Query
-	rules  Rules
-	reveal []string // what commands read outside, by name
+	ctx      context.Context
+	q        Query
+	rules    Rules
+	reveal   []string // what commands read outside, by name
+	programs bool     // a command is git or a program that is not known in detail
 }
 
 // decide returns the decision before the mode turns a question into another verdict.
@@ -65,7 +66,7 @@ func (j *judge) accesses() Decision {
 		}
 	}
 	if strictest = strictest.in(together(boxes)); len(boxes) > 0 && strictest.Verdict != Deny {
-		strictest.Reveal = j.reveal
+		strictest.Reveal, strictest.Repository = j.reveal, j.programs && strictest.Box == BoxRead
 	}
 	return strictest
 }
@@ -201,6 +202,7 @@ func (j *judge) command(a Access) Decision {
 	var boxes []Box
 	for i, e := range effects {
 		d := j.effect(e, a.Target)
+		j.programs = j.programs || len(e.Repos) > 0 || e.Confined || e.Unknown != ""
 		boxes = append(boxes, d.Box)
 		if i == 0 || d.outweighs(strictest) {
 			strictest = d

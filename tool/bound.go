@@ -23,6 +23,7 @@ type bound struct {
 	judged          []policy.Access // with absolute paths
 	starts          env.Environment // for commands
 	box             policy.Box      // of commands
+	repository      bool            // they may read the repository around the workspace
 	reveal          []string        // what they may read in addition
 	hides           func(path string) bool
 }
@@ -39,7 +40,8 @@ func bind(e env.Environment, accesses []policy.Access, d policy.Decision, hides 
 	}
 	info := e.Info()
 	b := &bound{Environment: env.NoLinks(e), links: e, paths: info.Paths(), judged: slices.Clone(accesses)}
-	b.starts, b.reveal, b.hides = b.Environment, d.Reveal, hides
+	b.starts, b.hides = b.Environment, hides
+	b.repository, b.reveal = d.Repository, d.Reveal
 	if d.Verdict == policy.Allow { // an approval permits the workspace
 		b.box = d.Box
 	}
@@ -294,7 +296,8 @@ func (b *bound) Mkdir(ctx context.Context, path string, perm fs.FileMode) error 
 
 func (b *bound) Start(ctx context.Context, c env.Command) (p env.Process, err error) {
 	err = b.file(ctx, cmp.Or(c.Dir, b.Info().Dir), b.runs, func(real string) (err error) {
-		c.Dir, c.ReadOnly, c.Reveal = real, b.box == policy.BoxRead, b.reveal
+		c.Dir, c.ReadOnly = real, b.box == policy.BoxRead
+		c.Repository, c.Reveal = b.repository, b.reveal
 		p, err = b.starts.Start(ctx, c)
 		return err
 	})

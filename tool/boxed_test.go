@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 	"github.com/reins-agent/reins/internal/search"
 	"github.com/reins-agent/reins/policy"
 )
@@ -22,7 +24,12 @@ type boxedLine struct {
 // boxedPipeline returns a pipeline with a tool sh, in an environment with a sandbox.
 func boxedPipeline(t *testing.T, p policy.Policy) (*Pipeline, env.Environment) {
 	t.Helper()
-	e, err := local.New(local.Config{Dir: t.TempDir(), Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite}})
+	return boxedPipelineIn(t, p, t.TempDir())
+}
+
+func boxedPipelineIn(t *testing.T, p policy.Policy, dir string) (*Pipeline, env.Environment) {
+	t.Helper()
+	e, err := local.New(local.Config{Dir: dir, Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +72,24 @@ func TestPipeline_RunsCommandsInTheBoxOfTheDecision(t *testing.T) {
 		out := p.Run(t.Context(), Call{Name: "sh", Args: []byte(line), Env: e})
 		if !strings.Contains(out.Model, c.want) {
 			t.Errorf("%s: %q, want %q", name, out.Model, c.want)
+		}
+	}
+}
+
+// A workspace may be a subdirectory of a repository.
+func TestPipeline_OnlyADecisionForProgramsOpensTheRepository(t *testing.T) {
+	root := t.TempDir()
+	gitdirtest.Init(t, root)
+	if err := errors.Join(os.WriteFile(root+"/above", []byte("above\n"), 0o600), os.Mkdir(root+"/sub", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for repository, want := range map[bool]string{true: "above", false: "refused"} {
+		p, e := boxedPipelineIn(t, policy.Func(func(context.Context, policy.Query) policy.Decision {
+			return policy.Decision{Verdict: policy.Allow, Rule: "test", Box: policy.BoxRead, Repository: repository}
+		}), root+"/sub")
+		out := p.Run(t.Context(), Call{Name: "sh", Args: []byte(`{"command":"cat ../above 2>/dev/null || echo refused"}`), Env: e})
+		if !strings.Contains(out.Model, want) {
+			t.Errorf("repository %v: %q, want %q", repository, out.Model, want)
 		}
 	}
 }

@@ -115,6 +115,8 @@ type state struct {
 	box        *sandbox.Box   // nil if commands are not confined
 	named      []string       // what the configuration makes readable
 	repository []string       // what git reads in the workspace, as it was before the first command
+	around     []string       // the repository that the workspace is a part of, or nil
+	ignores    []string       // files of that repository that searches read
 	report     sync.Once      // calls incomplete
 	incomplete func(sandbox.Support)
 	id         string   // random; the marks of all commands begin with it
@@ -127,6 +129,7 @@ type state struct {
 
 	making     sync.Mutex     // held while a sandbox is made on demand; taken before mu
 	readConfig sandbox.Config // of readBox; making is held
+	narrow     []string       // what commands can read that need only the workspace; nil if that is no less; making is held
 
 	mu        sync.Mutex
 	closed    atomic.Bool  // set with mu held

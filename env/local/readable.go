@@ -72,11 +72,18 @@ func contains(dir, other string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// ignoreFiles are the files of a repository that searches in its subdirectories read.
+var ignoreFiles = strings.Fields(".gitignore .ignore .rgignore .fdignore .git/info/exclude")
+
 // repository returns what git reads in a directory: the repository that it belongs to, and the repositories that it
-// shares objects with. If that is the home directory, only git's own files in it.
-func repository(dir string) (list []string) {
+// shares objects with. If that is the home directory, only git's own files in it. The directory may be a part of the work
+// tree: around is what lies in the repository and outside the directory, and ignores are the files in it that searches read.
+func repository(dir string) (list, around, ignores []string) {
 	home, _ := os.UserHomeDir()
 	for d := dir; ; d = filepath.Dir(d) {
+		for _, name := range ignoreFiles {
+			ignores = append(ignores, filepath.Join(d, name))
+		}
 		git := filepath.Join(d, ".git")
 		if data, err := os.ReadFile(git); err == nil { // a linked worktree or a submodule
 			target, _ := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
@@ -90,6 +97,9 @@ func repository(dir string) (list []string) {
 			if !contains(d, home) {
 				list = append(list, d)
 			}
+			if d != dir && !contains(d, home) {
+				around = []string{git, d}
+			}
 			if data, err := os.ReadFile(filepath.Join(git, "commondir")); err == nil {
 				git = filepath.Join(git, strings.TrimSpace(string(data)))
 				list = append(list, git)
@@ -100,10 +110,10 @@ func repository(dir string) (list []string) {
 					list = append(list, path)
 				}
 			}
-			return list
+			return list, around, ignores
 		}
 		if d == filepath.Dir(d) {
-			return nil
+			return nil, nil, nil
 		}
 	}
 }

@@ -91,13 +91,49 @@ func TestSandbox_ReadOnlyCommandsReadOnlyTheProjectAndTheSystem(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"cat file": "inside", "git log --format=%s": "first", "git status --short": "", "cat ../README": "root", "ls / | wc -l": "", "cat /etc/passwd": "root:",
+		"cat file": "inside", "ls / | wc -l": "", "cat /etc/passwd": "root:",
 		"sort <<< x": "x", "cat <<E\nhello\nE": "hello", "echo x > /dev/null && echo ok": "ok", "git config user.name": "x", "diff <(echo x) <(echo x) && echo same": "same",
 		"mktemp > /dev/null && echo made": "made", "python3 -c 'print(7)'": "7",
 	} {
 		if r := w.run(w.env, env.Command{Line: strings.ReplaceAll(line, "\\n", "\n"), ReadOnly: true}); r.Code != 0 || !strings.Contains(r.Stdout, want) {
 			t.Errorf("%s: exit code %d, %q %q, want %q", line, r.Code, r.Stdout, r.Stderr, want)
 		}
+	}
+}
+
+// What reads the files that it names needs no more than the workspace. Git and other programs need the repository.
+func TestSandbox_OnlyProgramsReadTheRepositoryAroundTheWorkspace(t *testing.T) {
+	w := newReadWorld(t)
+	w.write("code/app/.gitignore", "*.tmp\n")
+	w.write("code/app/other/secret.txt", canary)
+	w.write("code/app/sub/x.tmp", "ignored\n")
+	config := confined
+	config.Readable = []string{w.home + "/code/app/other"}
+	own := newEnv(t, local.Config{Dir: w.dir, SpoolDir: t.TempDir(), Sandbox: config})
+	for _, c := range []struct {
+		line, want string
+		env        *local.Env
+		repository bool
+	}{
+		{"git log --format=%s", "first", w.env, true},
+		{"git status --short --untracked-files=no", "", w.env, true},
+		{"cat ../README ../other/secret.txt", canary, w.env, true},
+		{"cat file ../.gitignore", "*.tmp", w.env, false},
+		{"cat ../other/secret.txt", canary, own, false}, // as the configuration says
+		{"cat ../README", "?", w.env, false},
+		{"cat ../other/secret.txt", "?", w.env, false},
+		{"ls ..", "?", w.env, false},
+		{"cat ../.git/config", "?", w.env, false},
+		{"git log", "?", w.env, false},
+	} {
+		r := w.run(c.env, env.Command{Line: c.line, ReadOnly: true, Repository: c.repository})
+		if c.want == "?" && (r.Code == 0 || strings.Contains(r.Combined, canary)) || c.want != "?" && (r.Code != 0 || !strings.Contains(r.Stdout, c.want)) {
+			t.Errorf("%s, repository %v: exit code %d, %q, want %q", c.line, c.repository, r.Code, r.Combined, c.want)
+		}
+	}
+	r := w.run(w.env, env.Command{Line: "cat ../README", ReadOnly: true, Reveal: []string{w.home + "/code/app/README"}})
+	if r.Stdout != "root\n" {
+		t.Errorf("a file that the decision names: %+v", r)
 	}
 }
 
@@ -121,7 +157,7 @@ func TestSandbox_ReadOnlyCommandsChangeNothing(t *testing.T) {
 			t.Errorf("%s: exit code 0, want a failure: %q", line, r.Combined)
 		}
 	}
-	if r := w.run(w.env, env.Command{Line: "cat " + temp + "/kept && git -C .. status --short", ReadOnly: true}); r.Stdout != "kept\n" {
+	if r := w.run(w.env, env.Command{Line: "cat " + temp + "/kept && git -C .. status --short", ReadOnly: true, Repository: true}); r.Stdout != "kept\n" {
 		t.Errorf("%+v, want an unchanged tree", r)
 	}
 }
@@ -215,11 +251,11 @@ func TestSandbox_HiddenFilesCannotBeReadAndLookUnchanged(t *testing.T) {
 	config.Hidden = func() []string { return hidden }
 	e := newEnv(t, local.Config{Dir: w.dir, SpoolDir: t.TempDir(), Sandbox: config})
 	for _, line := range []string{"cat private/x", "cat ../.env", "grep -r CANARY ..", "cat later"} {
-		if r := w.run(e, env.Command{Line: line, ReadOnly: true}); strings.Contains(r.Stdout, canary) || r.Code == 0 {
+		if r := w.run(e, env.Command{Line: line, ReadOnly: true, Repository: true}); strings.Contains(r.Stdout, canary) || r.Code == 0 {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
-	if r := w.run(e, env.Command{Line: "git status --short && ls private && cat file", ReadOnly: true}); r.Stdout != "x\ninside\n" {
+	if r := w.run(e, env.Command{Line: "git status --short && ls private && cat file", ReadOnly: true, Repository: true}); r.Stdout != "x\ninside\n" {
 		t.Errorf("%+v", r)
 	}
 	w.write("code/app/sub/new", "new\n")

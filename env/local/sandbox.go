@@ -51,7 +51,7 @@ func (e *Env) newBox(c sandbox.Config) error {
 	}
 	named := c.Readable
 	c.Readable = nil
-	e.repository = repository(realDir(c.Dir))
+	e.repository, e.around, e.ignores = repository(realDir(c.Dir))
 	if c.Listed {
 		c.Readable = slices.Concat(readable(e.repository), []string{realDir(c.Dir)}, named)
 	}
@@ -111,7 +111,8 @@ func (e *Env) makeBox(c sandbox.Config, keep func(*sandbox.Box)) (*sandbox.Box, 
 	return box, nil
 }
 
-// reading returns the configuration for commands that only read. Caches are in memory, over those of the user.
+// reading returns the configuration for commands that only read. Caches are in memory, over those of the user. The caller
+// holds e.making.
 func (e *Env) reading() sandbox.Config {
 	c, dir := e.config, realDir(e.config.Dir)
 	temp := filepath.Join(filepath.Dir(c.Temp), readName)
@@ -119,11 +120,18 @@ func (e *Env) reading() sandbox.Config {
 		Mode: sandbox.ReadOnly, Dir: dir, Temp: temp, Protected: c.Protected, Overlays: overlays(temp),
 		Masked: c.Masked, Denied: c.Denied, Hidden: c.Hidden, NoSockets: true,
 	}
-	r.Readable = slices.Concat(e.box.Writable(), readable(e.repository), []string{dir}, e.named)
+	own := append([]string{dir}, e.named...)
 	for _, dir := range c.Writable {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			r.Readable = append(r.Readable, real)
+			own = append(own, real)
 		}
+	}
+	r.Readable = slices.Concat(e.box.Writable(), readable(e.repository), own)
+	if e.around != nil {
+		writable := slices.DeleteFunc(e.box.Writable(), func(path string) bool {
+			return slices.ContainsFunc(e.around, func(r string) bool { return contains(r, path) })
+		})
+		e.narrow = slices.Concat(writable, readable(e.ignores), own)
 	}
 	return r
 }
@@ -213,19 +221,23 @@ func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
 			return nil, err
 		}
 	}
-	if len(c.Reveal) == 0 {
+	narrow := c.ReadOnly && !c.Repository && e.around != nil
+	if len(c.Reveal) == 0 && !narrow {
 		return box, nil
 	}
 	// An overlay must not be mounted twice.
-	special, changed := config, false
+	special, changed := config, narrow
 	special.Overlays, special.Layers = nil, ""
+	if narrow {
+		special.Readable = slices.Clip(e.narrow)
+	}
 	special.Masked = slices.DeleteFunc(slices.Clone(config.Masked), func(m string) bool {
 		named := slices.ContainsFunc(c.Reveal, func(path string) bool { return contains(m, path) })
 		changed = changed || named
 		return named
 	})
 	for _, path := range c.Reveal {
-		if config.Readable != nil && !slices.ContainsFunc(config.Readable, func(dir string) bool { return contains(dir, path) }) {
+		if config.Readable != nil && !slices.ContainsFunc(special.Readable, func(dir string) bool { return contains(dir, path) }) {
 			special.Readable, changed = append(slices.Clip(special.Readable), path), true
 		}
 	}
@@ -235,7 +247,7 @@ func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
 	return e.special(special)
 }
 
-// special returns a sandbox in which commands can read more than in the others.
+// special returns a sandbox in which commands can read more or less than in the others.
 func (e *Env) special(c sandbox.Config) (*sandbox.Box, error) {
 	key := fmt.Sprintf("%s %q %q", c.Mode, c.Masked, c.Readable)
 	e.making.Lock()
