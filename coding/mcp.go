@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,30 +12,66 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/tool"
 )
 
-// mcpWait is how long Open waits for MCP servers. The tools of slower servers are added later.
+// mcpWait is how long Open waits for MCP servers by default.
 const mcpWait = 5 * time.Second
 
-// servers are the MCP servers of a session.
-type servers struct {
-	client *mcp.Client
-	warn   func(error)
-	given  func(mcp.Change) // the OnChange of the host
+// Servers are the MCP servers of one session. Open connects to them and waits for a limited time. The tools of slower
+// servers, and changes of tools, reach the session later. Closing the session disconnects from the servers.
+type Servers struct {
+	// Config configures the servers. Env and Roots default to the environment of the session and its directory.
+	Config mcp.Config
+	// Wait is how long Open waits. It defaults to five seconds; a negative value means not at all.
+	Wait time.Duration
+	// Slow names servers that Open does not wait for.
+	Slow []string
+	// DeferAbove is the size of all tool definitions, in bytes, above which the model searches for the tools instead of
+	// seeing all definitions. Zero means no limit.
+	DeferAbove int
+	// Report is called with the state of all servers when Open has waited and before each change of tools. It defaults to
+	// warnings about servers that cannot be used.
+	Report func([]mcp.Status)
+
+	client   *mcp.Client
+	warn     func(error)
+	deferred bool
 
 	mu      sync.Mutex
 	session *agent.Session
 	pending []mcp.Change // before the session was opened
 }
 
-// connectServers connects to the MCP servers and adds their tools.
-func (b *builder) connectServers(ctx context.Context) error {
-	c := b.config.MCP
-	if len(c.Servers) == 0 {
+// Client returns the connections to the servers, or nil if there are none.
+func (s *Servers) Client() *mcp.Client {
+	if s == nil {
 		return nil
 	}
-	s := &servers{warn: b.config.Warn, given: c.OnChange}
+	return s.client
+}
+
+// Command expands input of a user that names a prompt of a server; see [mcp.Client.Command].
+func (s *Servers) Command(ctx context.Context, input string) ([]llm.Part, bool, error) {
+	if s.Client() == nil {
+		return nil, false, nil
+	}
+	return s.client.Command(ctx, input)
+}
+
+// connectServers connects to the MCP servers and adds their tools.
+func (b *builder) connectServers(ctx context.Context) error {
+	s := b.config.MCP
+	if s == nil || len(s.Config.Servers) == 0 {
+		return nil
+	}
+	s.warn = b.config.Warn
+	if s.Report == nil {
+		s.Report = s.warnings
+	}
+	c := s.Config
 	if c.Env == nil {
 		c.Env = b.session.Env
 	}
@@ -44,36 +81,52 @@ func (b *builder) connectServers(ctx context.Context) error {
 	c.OnChange = s.changed
 	s.client = mcp.Open(context.WithoutCancel(ctx), c)     // until the session is closed
 	b.made = slices.Insert(b.made, 0, io.Closer(s.client)) // before the environment that they run in
-	b.servers = s
-	s.client.Wait(ctx, mcpWait)
+	s.client.Wait(ctx, cmp.Or(s.Wait, mcpWait), s.Slow...)
 	s.mu.Lock()
 	s.pending = nil // they are in the list
-	b.config.Tools = append(slices.Clip(b.config.Tools), s.client.Tools()...)
+	b.config.Tools = append(slices.Clip(b.config.Tools), s.offer(s.client.Tools())...)
 	s.mu.Unlock()
+	status := s.client.Status()
 	about := map[string]string{}
 	maps.Copy(about, b.config.Prompt.About)
-	for _, st := range s.client.Status() {
+	for _, st := range status {
 		about["MCP server "+st.Name] = st.Instructions
-		s.report(st)
 	}
 	b.config.Prompt.About = about
+	s.Report(status)
 	return nil
 }
 
-// report warns about a server that cannot be used yet.
-func (s *servers) report(st mcp.Status) {
-	switch {
-	case s.warn == nil:
-	case st.Err != nil:
-		s.warn(fmt.Errorf("MCP server %s cannot be used: %w", st.Name, st.Err))
-	case st.State == mcp.Pending:
-		s.warn(fmt.Errorf("MCP server %s did not answer within %v; its tools are added when it is ready", st.Name, mcpWait))
+// offer defers the tools if their definitions are too long in total. Once deferred, they stay deferred, so that the
+// beginning of requests does not change. The caller must hold mu.
+func (s *Servers) offer(tools []tool.Tool) []tool.Tool {
+	s.deferred = s.deferred || s.DeferAbove > 0 && tool.DefinitionSize(tools) > s.DeferAbove
+	if !s.deferred {
+		return tools
+	}
+	later := make([]tool.Tool, len(tools))
+	for i, t := range tools {
+		later[i] = tool.Defer(t)
+	}
+	return later
+}
+
+// warnings warns about servers that cannot be used yet.
+func (s *Servers) warnings(list []mcp.Status) {
+	for _, st := range list {
+		switch {
+		case s.warn == nil:
+		case st.Err != nil:
+			s.warn(fmt.Errorf("MCP server %s cannot be used: %w", st.Name, st.Err))
+		case st.State == mcp.Pending:
+			s.warn(fmt.Errorf("MCP server %s did not answer within %v; its tools are added when it is ready", st.Name, cmp.Or(s.Wait, mcpWait)))
+		}
 	}
 }
 
 // follow passes changes of the tools to the session from now on. Changes that arrive meanwhile wait, so that they keep
 // their order.
-func (s *servers) follow(session *agent.Session) {
+func (s *Servers) follow(session *agent.Session) {
 	if s == nil {
 		return
 	}
@@ -92,7 +145,7 @@ func (s *servers) follow(session *agent.Session) {
 	}
 }
 
-func (s *servers) changed(c mcp.Change) {
+func (s *Servers) changed(c mcp.Change) {
 	s.mu.Lock()
 	session := s.session
 	if session == nil {
@@ -102,14 +155,23 @@ func (s *servers) changed(c mcp.Change) {
 	if session != nil {
 		s.apply(session, c)
 	}
-	if s.given != nil {
-		s.given(c)
+	if s.Config.OnChange != nil {
+		s.Config.OnChange(c)
 	}
 }
 
 // apply changes the tools of the session.
-func (s *servers) apply(session *agent.Session, c mcp.Change) {
-	err := session.Reconfigure(context.Background(), agent.Change{Add: c.Add, Remove: c.Remove})
+func (s *Servers) apply(session *agent.Session, c mcp.Change) {
+	s.mu.Lock()
+	add := s.offer(c.Add)
+	s.mu.Unlock()
+	if s.Report != nil {
+		s.Report(s.client.Status())
+	}
+	if len(add)+len(c.Remove) == 0 {
+		return
+	}
+	err := session.Reconfigure(context.Background(), agent.Change{Add: add, Remove: c.Remove})
 	if err != nil && !errors.Is(err, agent.ErrClosed) && s.warn != nil {
 		s.warn(fmt.Errorf("the tools of MCP server %s changed, but cannot be used: %w", c.Server, err))
 	}

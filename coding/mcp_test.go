@@ -86,7 +86,7 @@ func TestMCP_ChangesKeepTheirOrder(t *testing.T) {
 	}
 	g := newOpenRig(t)
 	session := g.open(Config{Provider: "anthropic", Model: "claude-sonnet-5-5"})
-	s := &servers{pending: []mcp.Change{{Add: []tool.Tool{named("no name")}}, {Add: []tool.Tool{named("brief")}}}}
+	s := &Servers{pending: []mcp.Change{{Add: []tool.Tool{named("no name")}}, {Add: []tool.Tool{named("brief")}}}}
 	s.warn = func(error) { s.changed(mcp.Change{Remove: []string{"brief"}}) }
 	s.follow(session)
 	if _, err := session.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
@@ -94,5 +94,40 @@ func TestMCP_ChangesKeepTheirOrder(t *testing.T) {
 	}
 	if names := toolNames(g.model.Requests()[0]); slices.Contains(names, "brief") {
 		t.Errorf("the model is offered %q, which was removed last", names)
+	}
+}
+
+func TestMCP_ManyToolsAreFoundBySearchAndSlowServersAreNotAwaited(t *testing.T) {
+	release := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(silent.Close)
+	t.Cleanup(func() { close(release) })
+	look := tool.New(tool.Spec{Name: "look", Description: "Looks at something."}, tool.Nothing, func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
+		return tool.Success("seen"), nil
+	})
+	for _, limit := range []int{0, 10} {
+		var states []mcp.State
+		g := newOpenRig(t)
+		s := &Servers{
+			Config:     mcp.Config{Servers: map[string]mcp.Server{"own": {Tools: []tool.Tool{look}}, "silent": {URL: silent.URL}}},
+			Wait:       time.Hour,
+			Slow:       []string{"silent"},
+			DeferAbove: limit,
+			Report: func(list []mcp.Status) {
+				for _, st := range list {
+					states = append(states, st.State)
+				}
+			},
+		}
+		r := g.ask(g.open(Config{Model: "claude-sonnet-5-5", MCP: s}))
+		if got := slices.Contains(toolNames(r), "mcp__own__look"); got != (limit == 0) {
+			t.Errorf("limit %d: the model is offered %q", limit, toolNames(r))
+		}
+		if !slices.Equal(states, []mcp.State{mcp.Connected, mcp.Pending}) {
+			t.Errorf("limit %d: the reported states are %v", limit, states)
+		}
+		if n := len(s.Client().Tools()); n != 1 {
+			t.Errorf("limit %d: the client has %d tools, want 1", limit, n)
+		}
 	}
 }

@@ -32,7 +32,6 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/wire"
-	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/secret"
 	"github.com/reins-agent/reins/skill"
@@ -70,10 +69,8 @@ type Config struct {
 	ToolConfig ToolConfig
 	// Tools are added to those of the profile and replace tools with the same name.
 	Tools []tool.Tool
-	// MCP configures MCP servers. Open waits up to five seconds for them; the tools of slower servers, and changes, reach
-	// the session later. Closing the session disconnects from them. Env and Roots default to the environment of the
-	// session and its directory.
-	MCP mcp.Config
+	// MCP are the MCP servers. Nil means none.
+	MCP *Servers
 	// Extend, if set, returns additional tools for the environment of the session. Use Session.Reconfigure to change them
 	// later.
 	Extend func(ctx context.Context, e env.Environment) (Extension, error)
@@ -146,7 +143,7 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 		return nil, err
 	}
 	b.active.follow(s)
-	b.servers.follow(s)
+	c.MCP.follow(s)
 	b.nested.session.Store(s)
 	if err := cmp.Or(b.trees.follow(ctx, s, b.meta), c.Schedule.load(ctx, s)); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -166,7 +163,6 @@ type builder struct {
 	secrets *secret.Redactor
 	active  *activeSkills
 	trees   *worktrees    // nil if the session cannot have worktrees
-	servers *servers      // nil if there are no MCP servers
 	search  tool.Tool     // codebase_search, whose index all profiles share
 	notes   *memory.Store // nil if there is no memory
 	nested  nestedDocs
@@ -253,7 +249,7 @@ func (c *Config) checkPlaces() error {
 			return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.%s is set: set Config.%[1]s instead", f.name)
 		}
 	}
-	if s.Tools != nil && (len(c.Tools) > 0 || c.Extend != nil || len(c.MCP.Servers) > 0) {
+	if s.Tools != nil && (len(c.Tools) > 0 || c.Extend != nil || c.MCP != nil) {
 		return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.Tools replaces all tools, "+
 			"so Config.Tools, Config.Extend and Config.MCP have no effect: set one or the other")
 	}

@@ -111,7 +111,7 @@ func TestOpen_ConnectsToMCPServers(t *testing.T) {
 	var warned []string
 	s := g.open(Config{
 		Model:   "claude-sonnet-5-5",
-		MCP:     mcp.Config{Servers: map[string]mcp.Server{"s": {URL: site.URL}, "broken": {Command: "no-such-program"}}},
+		MCP:     &Servers{Config: mcp.Config{Servers: map[string]mcp.Server{"s": {URL: site.URL}, "broken": {Command: "no-such-program"}}}},
 		Warn:    func(err error) { warned = append(warned, err.Error()) },
 		Session: agent.Config{Policy: policy.AllowAll{}},
 	})

@@ -33,11 +33,11 @@ func withPermissions(ctx context.Context, approve func(context.Context, tool.Req
 
 func withServers(ctx context.Context, token string, lookup tool.Tool) (*agent.Session, error) {
 	session, err := coding.Open(ctx, coding.Config{
-		MCP: mcp.Config{Servers: map[string]mcp.Server{
+		MCP: &coding.Servers{Config: mcp.Config{Servers: map[string]mcp.Server{
 			"files":  {Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-filesystem", "."}},
 			"issues": {URL: "https://mcp.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer " + token}},
 			"own":    {Tools: []tool.Tool{lookup}},
-		}},
+		}}},
 		Session: agent.Config{Policy: policy.Standard{Rules: policy.MustRules("mcp__issues__search", "mcp__own")}},
 	})
 	return session, err

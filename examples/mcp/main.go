@@ -17,7 +17,7 @@ import (
 
 func main() {
 	out, err := coding.Run(context.Background(), coding.Config{
-		MCP:     mcp.Config{Servers: map[string]mcp.Server{"example": {Command: os.Args[2], Args: os.Args[3:]}}},
+		MCP:     &coding.Servers{Config: mcp.Config{Servers: map[string]mcp.Server{"example": {Command: os.Args[2], Args: os.Args[3:]}}}},
 		Session: agent.Config{Policy: policy.Standard{Rules: policy.MustRules("mcp__example")}},
 	}, os.Args[1])
 	if err != nil {
