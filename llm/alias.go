@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Alias is a short name that people type for the current model of a series. Unlike [Model.Aliases], it moves to the next
+// Alias is a short name that users type for the current model in a series. Unlike [Model.Aliases], it moves to the next
 // model when that is released.
 type Alias struct {
 	Name     string `json:"name"`
@@ -13,7 +13,7 @@ type Alias struct {
 	Model    string `json:"model"`
 }
 
-// Aliases returns a copy of the list of aliases.
+// Aliases returns a copy of the alias list.
 func (c *Catalogue) Aliases() []Alias { return slices.Clone(c.aliases) }
 
 // Resolve returns the model that an alias means. It reports false for all other names, and for aliases of models that the
@@ -30,7 +30,7 @@ func (c *Catalogue) Resolve(provider, name string) (Model, bool) {
 	return Model{}, false
 }
 
-// serves reports whether a provider serves the models of a vendor under the vendor's names.
+// serves reports whether a provider serves a vendor's models under the vendor's names.
 func serves(provider, vendor string) bool {
 	return provider == vendor || provider == "vertex" && (vendor == "anthropic" || vendor == "gemini")
 }
@@ -40,8 +40,8 @@ func (m Model) Ended(t time.Time) bool {
 	return m.Retired || m.Ends != "" && t.UTC().Format(time.DateOnly) >= m.Ends
 }
 
-// Successor returns the newest model of the model's family, or else the default model of its provider. It reports
-// whether that is another model.
+// Successor returns the newest model in m's family, or else its provider's default model. It reports whether that is
+// another model.
 func (c *Catalogue) Successor(m Model) (Model, bool) {
 	next, ok := c.family(m.Provider, m.ID)
 	if !ok {

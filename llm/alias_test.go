@@ -50,7 +50,7 @@ func TestAliases_AllResolveToModelsThatStay(t *testing.T) {
 	}
 }
 
-// A configured model may have the name of an alias.
+// A configured model may have the same name as an alias.
 func TestResolve_ModelsWinOverAliases(t *testing.T) {
 	c, err := llm.DefaultCatalogue().Extend(llm.Model{ID: "opus", Provider: "gate"})
 	if err != nil {

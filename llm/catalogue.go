@@ -32,7 +32,7 @@ type Model struct {
 	Cutoff   string   `json:"cutoff,omitempty"`  // knowledge cutoff, YYYY-MM
 	Ends     string   `json:"ends,omitempty"`    // the day the provider stops serving it, YYYY-MM-DD
 	Retired  bool     `json:"retired,omitempty"`
-	Default  bool     `json:"default,omitempty"` // the default model of its provider
+	Default  bool     `json:"default,omitempty"` // its provider's default model
 	Price    *Price   `json:"price,omitempty"`
 	Rules    Rules    `json:"rules,omitzero"`
 }
@@ -65,7 +65,7 @@ func (p *Price) At(t time.Time) *Price {
 	return p
 }
 
-// Cost returns the cost of the usage in US dollars. It is unknown if something that was used has no price.
+// Cost returns the usage's cost in US dollars. It is unknown if anything used has no price.
 func (p *Price) Cost(u Usage) (dollars float64, known bool) {
 	if p == nil {
 		return 0, false
@@ -97,7 +97,7 @@ func (p *Price) Cost(u Usage) (dollars float64, known bool) {
 	return dollars * factor, true
 }
 
-// tier returns the factor of a service tier, 0 if it is unknown.
+// tier returns the factor for a service tier, 0 if unknown.
 func (p *Price) tier(name string) float64 {
 	switch name {
 	case "", "auto", "default", "standard", "standard_only", "on_demand":
@@ -106,8 +106,8 @@ func (p *Price) tier(name string) float64 {
 	return p.Tiers[name]
 }
 
-// Cost is a sum of money in US dollars. If it is not Known, at least one of its parts has no price, and
-// Dollars is the sum of the others. The zero value is unknown.
+// Cost is an amount in US dollars. If it is not Known, at least one of its parts has no price, and Dollars is the sum
+// of the others. The zero value is unknown.
 type Cost struct {
 	Dollars float64 `json:"dollars"`
 	Known   bool    `json:"known"`
@@ -187,7 +187,7 @@ func ReadCatalogue(r io.Reader) (*Catalogue, error) {
 	return c, err
 }
 
-// withSearch gives models without a price for web searches that of their provider.
+// withSearch gives models without a price for web searches their provider's price.
 func withSearch(models []Model, prices map[string]float64) []Model {
 	for i := range models {
 		search, ok := prices[models[i].Provider]
@@ -224,7 +224,7 @@ func newCatalogue(models []Model) (*Catalogue, error) {
 	return c, nil
 }
 
-// key differs from all names: the ID of a model may be "openai/gpt-5".
+// key differs from all names: a model ID may be "openai/gpt-5".
 func key(provider, name string) string { return provider + "\x00" + name }
 
 // Merge returns the models of both catalogues. If both have a model, the one in over wins.
@@ -248,7 +248,7 @@ func (c *Catalogue) Extend(models ...Model) (*Catalogue, error) {
 	all := c.Models()
 	for _, m := range models {
 		same := func(old Model) bool { return m.Provider == old.Provider && m.ID == old.ID }
-		if i := slices.IndexFunc(c.models, same); i >= 0 { // its place decides what the name alone means
+		if i := slices.IndexFunc(c.models, same); i >= 0 { // its place decides which model the name alone means
 			all[i] = m
 		} else {
 			all = append(all, m)
@@ -261,7 +261,7 @@ func (c *Catalogue) Extend(models ...Model) (*Catalogue, error) {
 	return extended, err
 }
 
-// Models returns a copy of the list of models.
+// Models returns a copy of the model list.
 func (c *Catalogue) Models() []Model { return slices.Clone(c.models) }
 
 // Default returns the model to use if a request names only the provider.
@@ -309,7 +309,7 @@ func (c *Catalogue) onBedrock(name string) (m Model, ok bool) {
 	return m, ok
 }
 
-// Exact is like Lookup, but returns only models of the provider.
+// Exact is like Lookup, but returns only the provider's models.
 func (c *Catalogue) Exact(provider, name string) (Model, bool) {
 	if provider == "" {
 		return Model{}, false
@@ -317,7 +317,7 @@ func (c *Catalogue) Exact(provider, name string) (Model, bool) {
 	return c.find(provider, name)
 }
 
-// find returns a model of the provider. Without a provider, the name may begin with one.
+// find returns one of the provider's models. Without a provider, the name may begin with one.
 func (c *Catalogue) find(provider, name string) (Model, bool) {
 	for _, candidate := range []string{name, undated(name)} {
 		keys := []string{key(provider, candidate)}
@@ -353,7 +353,7 @@ func EffortError(model, effort string, supported []string) *Error {
 	return Errorf(ErrConfiguration, "", "%s does not support effort %q; use %s", model, effort, last)
 }
 
-// undated removes a date from the end of a model name.
+// undated removes a date that ends a model name.
 func undated(name string) string {
 	for _, form := range []string{"-dddddddd", "-dddd-dd-dd", "@dddddddd"} {
 		if n := len(name) - len(form); n > 0 && matches(name[n:], form) {

@@ -103,7 +103,7 @@ func checkPrice(t *testing.T, p *llm.Price) {
 	}
 }
 
-// The order keeps the diffs of an update readable.
+// The order keeps update diffs readable.
 func TestDefaultCatalogue_IsSorted(t *testing.T) {
 	var done []string
 	var last llm.Model

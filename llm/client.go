@@ -17,9 +17,9 @@
 //
 // # Append-only requests
 //
-// Prompt caches match prefixes. Adapters therefore encode requests append-only: if the model, tools and
-// system prompt do not change and the history only grows, each request begins with the bytes of the previous
-// one, up to the end of its messages. With a [Cache] in the request, a message is encoded only once.
+// Prompt caches match prefixes. Adapters therefore encode requests append-only: if the model, tools and system prompt
+// do not change and the history only grows, each request begins with the same bytes as the previous one, up to where
+// its messages ended. With a [Cache] in the request, a message is encoded only once.
 package llm
 
 import (
@@ -76,7 +76,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	return cl, nil
 }
 
-// Providers returns the names of the providers in the configured order.
+// Providers returns the provider names in the configured order.
 func (c *Client) Providers() []string { return slices.Clone(c.names) }
 
 // Stream makes a call and yields its events. The last is a Finish or an error.
@@ -123,7 +123,7 @@ func (c *Client) provider(name string) (Provider, error) {
 	return nil, Errorf(ErrConfiguration, "", "unknown provider %q; use one of: %s", name, have)
 }
 
-// guard enforces the contract of a provider: the last event is a Finish or an error.
+// guard enforces the provider contract: the last event is a Finish or an error.
 func guard(name string, stream iter.Seq2[StreamEvent, error]) iter.Seq2[StreamEvent, error] {
 	return func(yield func(StreamEvent, error) bool) {
 		for ev, err := range stream {

@@ -89,7 +89,7 @@ func TestClient_ProvidersListsNamesInOrder(t *testing.T) {
 	}
 }
 
-// tracer records the start of a call, its finish and its end.
+// tracer records when a call starts, finishes and ends.
 func tracer(name string, log *[]string) llm.Middleware {
 	return func(next llm.StreamFunc) llm.StreamFunc {
 		return func(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {

@@ -97,7 +97,7 @@ func unmarshalParts(raw []json.RawMessage) ([]Part, error) {
 	return parts, nil
 }
 
-// MarshalPart returns the JSON form of a part.
+// MarshalPart encodes a part as JSON.
 func MarshalPart(p Part) ([]byte, error) {
 	form, err := partForm(p)
 	if err != nil {
@@ -141,7 +141,7 @@ func partForm(p Part) (any, error) {
 	return nil, fmt.Errorf("llm: cannot marshal a part of type %T", p)
 }
 
-// UnmarshalPart reads the JSON form of a part.
+// UnmarshalPart decodes a part from JSON.
 func UnmarshalPart(data []byte) (Part, error) {
 	var j partJSON
 	if err := json.Unmarshal(data, &j); err != nil {

@@ -45,7 +45,7 @@ type Error struct {
 	Body       []byte // the raw error body, as far as it was read
 	Temporary  bool   // the provider reports that a retry may help, whatever the kind
 	Final      bool   // a retry does not help, whatever the kind
-	Item       *Item  // the part of the request that was refused, or nil if unknown
+	Item       *Item  // refused request part, or nil if unknown
 	Window     int64  // the context window that the provider reported with the error, or 0
 	Err        error  // the cause, or nil
 
@@ -56,10 +56,9 @@ type Error struct {
 	UsageComplete bool
 }
 
-// Item is a place in a request: the index of a message in Request.Messages, of a part in it, and of a part
-// inside that part if it is a ToolResult. Part and Inner are -1 if they are unknown. If the refused value
-// was joined from several messages, Message is the newest of them, because the provider accepted the
-// others before.
+// Item is a place in a request: an index in Request.Messages, in that message's Parts, and inside that part if it is a
+// ToolResult. Part and Inner are -1 if unknown. If the refused value was joined from several messages, Message is the
+// newest, because the provider accepted the others before.
 type Item struct{ Message, Part, Inner int }
 
 func (e *Error) Error() string {
@@ -93,7 +92,7 @@ func (e *Error) Retryable() bool {
 	return e.Temporary && !e.Final
 }
 
-// KindOf returns the kind of a call error, or ErrUnknown.
+// KindOf returns a call error's kind, or ErrUnknown.
 func KindOf(err error) ErrorKind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -102,9 +101,8 @@ func KindOf(err error) ErrorKind {
 	return ErrUnknown
 }
 
-// Spent returns the tokens that a failed call used, as far as the provider reported them, and whether they
-// are complete. The error comes from a stream or a [Retry] event; each attempt of a call reports its own
-// tokens.
+// Spent returns the tokens that a failed call used, as far as the provider reported them, and whether they are
+// complete. The error comes from a stream or a [Retry] event; each attempt reports its own tokens.
 func Spent(err error) (u Usage, complete bool) {
 	if err == nil {
 		return Usage{}, true

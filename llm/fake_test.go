@@ -76,7 +76,7 @@ func newClient(t *testing.T, c llm.ClientConfig) *llm.Client {
 	return client
 }
 
-// drain collects what a stream yields.
+// drain collects a stream's events.
 func drain(stream iter.Seq2[llm.StreamEvent, error]) (events []llm.StreamEvent, err error) {
 	for ev, e := range stream {
 		if e != nil {

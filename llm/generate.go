@@ -11,8 +11,8 @@ import (
 // NoRounds as GenerateRequest.Rounds runs no tools and returns the model's tool calls.
 const NoRounds = -1
 
-// ToolFunc runs a tool call. An error becomes an error result for the model. The ID, Name and Custom fields of
-// the result are set from the call.
+// ToolFunc runs a tool call. An error becomes an error result for the model. The result's ID, Name and Custom fields
+// are set from the call.
 type ToolFunc func(ctx context.Context, call ToolCall) (ToolResult, error)
 
 // TextFunc returns a ToolFunc for a function that returns text.

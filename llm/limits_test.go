@@ -22,7 +22,7 @@ func TestInputLimit_IsTheLesserOne(t *testing.T) {
 	}
 }
 
-// An unknown model has the rules of its family, and nothing that is only true of the model that they are from.
+// An unknown model has its family's rules, and nothing else from the model that defines them.
 func TestLike_HasRulesOnly(t *testing.T) {
 	c, err := llm.ReadCatalogue(strings.NewReader(`{"families": [{"provider": "acme", "prefix": "a-", "like": "a-1"}], "models": [
 		{"id": "a-1", "provider": "acme", "name": "A 1", "aliases": ["a-one"], "context_window": 7, "efforts": ["low"], "cutoff": "2026-01",

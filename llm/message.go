@@ -2,10 +2,10 @@ package llm
 
 import "strings"
 
-// Role is the author of a message.
+// Role is a message's author.
 type Role string
 
-// The roles of a conversation.
+// Conversation roles.
 const (
 	RoleSystem    Role = "system"
 	RoleDeveloper Role = "developer"
@@ -14,8 +14,8 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// Message is one entry of a conversation. Once it was sent in a request with a [Cache], neither it nor its
-// parts may be changed.
+// Message is one conversation entry. Once it was sent in a request with a [Cache], neither it nor its parts may be
+// changed.
 type Message struct {
 	Role  Role
 	Parts []Part
@@ -42,10 +42,10 @@ func ToolResults(results ...ToolResult) Message {
 	return Message{RoleTool, parts}
 }
 
-// Text returns the text parts of the message, joined without separator.
+// Text returns the message's text parts, joined without separator.
 func (m Message) Text() string { return joinText(m.Parts) }
 
-// Thinking returns the readable thinking of the message, with blank lines between blocks.
+// Thinking returns the message's readable thinking, with blank lines between blocks.
 func (m Message) Thinking() string {
 	var b strings.Builder
 	for _, p := range m.Parts {
@@ -59,7 +59,7 @@ func (m Message) Thinking() string {
 	return b.String()
 }
 
-// ToolCalls returns the tool calls of the message in order.
+// ToolCalls returns the message's tool calls in order.
 func (m Message) ToolCalls() []ToolCall {
 	var calls []ToolCall
 	for _, p := range m.Parts {

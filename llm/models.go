@@ -26,7 +26,7 @@ var families = []Family{
 	{"meta", "muse-", "muse-spark-1.3"},
 }
 
-// aliases has the names that people type, and the models that they mean at the moment.
+// aliases has the names that users type, and the models that they mean at the moment.
 var aliases = []Alias{
 	{"claude", "anthropic", "claude-sonnet-5-5"},
 	{"fable", "anthropic", "claude-fable-5-2"},

@@ -53,7 +53,7 @@ var (
 	haiku55  = claudeBound("medium", "", "adaptive", "disabled")
 )
 
-// claudeBound returns the rules of a model that binds thinking to everything before it.
+// claudeBound returns the rules for a model that binds thinking to everything before it.
 func claudeBound(effort string, forced Refusal, types ...string) Rules {
 	return Rules{
 		ThinkingTypes: types, Thinks: true, DefaultEffort: effort, Hides: true,

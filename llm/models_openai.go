@@ -6,7 +6,7 @@ const (
 	gptSmallInput = 272_000
 )
 
-// The lifetimes of OpenAI's prompt cache. Since GPT-5.6 they are in another member of the request.
+// Lifetimes of OpenAI's prompt cache. Since GPT-5.6 they are in another request member.
 var (
 	gptOptions   = []string{"30m", "12h"}
 	gptRetention = []string{"in_memory", "24h"}
@@ -54,7 +54,7 @@ var (
 	}
 )
 
-// gptThinks returns the rules of a model before GPT-5.6 that always thinks.
+// gptThinks returns the rules for a model before GPT-5.6 that always thinks.
 func gptThinks(input int64, effort string, ttls ...string) Rules {
 	return Rules{
 		Thinks: true, DefaultEffort: effort, Sampling: RefusedAlways, MaxInput: input,

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// published is the day of the prices and rules in these tests.
+// published is the date of the prices and rules in these tests.
 var published = time.Date(2026, 11, 18, 12, 0, 0, 0, time.UTC)
 
 func model(t *testing.T, provider, id string) llm.Model {
@@ -281,7 +281,7 @@ func TestModels_EndsAreTheVendors(t *testing.T) {
 	}
 }
 
-// The rules of unknown models are those of the newest one that is alike.
+// Unknown models have the same rules as the newest similar model.
 func TestLike_UnknownNamesHaveTheRulesOfTheirFamily(t *testing.T) {
 	for _, tt := range []struct{ provider, name, like, thinking string }{
 		{"anthropic", "claude-opus-7", "claude-opus-5-5", "adaptive"},

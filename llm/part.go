@@ -64,7 +64,7 @@ type ToolResult struct {
 	Custom  bool // result of a Custom call
 }
 
-// Text returns the text parts of the result, joined without separator.
+// Text returns the result's text parts, joined without separator.
 func (r ToolResult) Text() string { return joinText(r.Parts) }
 
 // TextResult returns a result for call c with one text part.

@@ -17,25 +17,25 @@ type Response struct {
 	Retried   Usage  // tokens of failed attempts before this answer, as far as reported; set by Collect
 	RequestID string // the provider's id for the HTTP request
 	RateLimit RateLimit
-	// Dropped lists thinking of the request that the server did not show to the model, or would not have shown
-	// to it if it enforced its rules.
+	// Dropped lists thinking in the request that the server withheld from the model, or would have withheld if it
+	// enforced its rules.
 	Dropped []Dropped
 }
 
-// Dropped is thinking that fails a check of the server: it belongs to another conversation, model or account.
+// Dropped is thinking that fails a server check: it belongs to another conversation, model or account.
 type Dropped struct {
 	Path    string `json:"path"` // where it was in the request, in the provider's words
 	Reason  string `json:"reason"`
 	Allowed bool   `json:"allowed,omitempty"` // it was shown to the model nevertheless
 }
 
-// Text returns the text of the message.
+// Text returns the message's text.
 func (r *Response) Text() string { return r.Message.Text() }
 
-// Thinking returns the readable thinking of the message.
+// Thinking returns the message's readable thinking.
 func (r *Response) Thinking() string { return r.Message.Thinking() }
 
-// ToolCalls returns the tool calls of the message.
+// ToolCalls returns the message's tool calls.
 func (r *Response) ToolCalls() []ToolCall { return r.Message.ToolCalls() }
 
 // FinishReason is the reason why the model stopped.
@@ -54,8 +54,8 @@ const (
 	FinishOther         FinishReason = "other"
 )
 
-// FinishInfo is the reason why the model stopped. Raw is the provider's own reason, Detail what it says about it, such
-// as the category of a refusal.
+// FinishInfo is the reason why the model stopped. Raw is the provider's own reason, Detail its explanation, such as a
+// refusal's category.
 type FinishInfo struct {
 	Reason FinishReason
 	Raw    string
@@ -79,7 +79,7 @@ type Usage struct {
 	Raw  json.RawMessage `json:"raw,omitempty"`
 }
 
-// Add returns the sum of two usages, without Raw. The Tier is that of u, or of v if u has none.
+// Add returns the sum of two usages, without Raw. The Tier comes from u, or from v if u has none.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Tier:           cmp.Or(u.Tier, v.Tier),

@@ -15,7 +15,7 @@ type RetryPolicy struct {
 	Retries int           // maximum retries; 0 means 2, a negative value none
 	Base    time.Duration // delay before the first retry, doubled each time; 0 means 1 s
 	Cap     time.Duration // maximum delay; 0 means 60 s
-	Budget  time.Duration // maximum sum of the delays of a call; 0 means no limit
+	Budget  time.Duration // maximum sum of a call's delays; 0 means no limit
 	// Loading is how long a call waits for a server that is still loading the model; 0 means 15 min, a negative value
 	// not at all. These retries do not count towards Retries.
 	Loading time.Duration
@@ -25,9 +25,8 @@ type RetryPolicy struct {
 	Jitter  func() float64 // returns a number in [0,1) to vary the delays; nil means random
 }
 
-// SessionRetries returns the policy for long sessions: ten retries with default delays, about five minutes in
-// all, and a restart of interrupted answers. Consumers of the stream must obey Retry.Discard;
-// [Client.Complete] does.
+// SessionRetries returns the policy for long sessions: ten retries with default delays, about five minutes in all, and
+// a restart for interrupted answers. Stream consumers must obey Retry.Discard; [Client.Complete] does.
 func SessionRetries() RetryPolicy { return RetryPolicy{Retries: 10, Restart: true} }
 
 // IsZero reports whether no field is set.
@@ -102,11 +101,11 @@ func (p RetryPolicy) run(ctx context.Context, r *Request, next StreamFunc, yield
 	}
 }
 
-// maxHurriedDelay is the maximum delay of a call with Request.Attempts.
+// maxHurriedDelay is the maximum delay for a call with Request.Attempts.
 const maxHurriedDelay = 10 * time.Second
 
-// relay forwards a stream to its consumer, except for the error, which it returns. It also reports whether
-// content was forwarded. If the consumer stops, there is no error.
+// relay forwards a stream to its consumer, except for the error, which it returns. It also reports whether content was
+// forwarded. If the consumer stops, the error is nil.
 func relay(stream iter.Seq2[StreamEvent, error], yield func(StreamEvent, error) bool) (content bool, _ error) {
 	for ev, err := range stream {
 		if err != nil {
@@ -124,8 +123,8 @@ func relay(stream iter.Seq2[StreamEvent, error], yield func(StreamEvent, error) 
 	return content, nil
 }
 
-// next returns the delay before the next attempt, and whether there is one. If the provider asks for a delay
-// above the cap, there is none: the caller must decide.
+// next returns the delay before the next attempt, and whether to make it. If the provider asks for a delay above the
+// cap, it reports false: the caller must decide.
 func (p RetryPolicy) next(attempt int, err error) (time.Duration, bool) {
 	var e *Error
 	if !errors.As(err, &e) || !e.Retryable() || attempt > p.Retries || e.RetryAfter > p.Cap {

@@ -16,7 +16,7 @@ var overloaded = &llm.Error{Kind: llm.ErrServer, Status: 529, Message: "overload
 // noJitter makes every wait the whole delay.
 func noJitter() float64 { return 1 }
 
-// outcome is the result of a retried call.
+// outcome is a retried call's result.
 type outcome struct {
 	waits   []time.Duration // as announced
 	elapsed time.Duration   // on the fake clock

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Rules are what the API of a model accepts, and what it does unless told otherwise. Adapters read them instead of the
-// names of models. The zero value accepts everything.
+// Rules are the settings that the API accepts for a model, and its defaults. Adapters read them instead of model names.
+// The zero value accepts everything.
 type Rules struct {
 	// ThinkingTypes lists the accepted values of Anthropic's thinking.type: "adaptive", "between_tools", "enabled",
 	// "disabled". Empty means unknown.
 	ThinkingTypes []string `json:"thinking_types,omitempty"`
 	// Thinks means that the model thinks unless the request turns it off.
 	Thinks bool `json:"thinks,omitempty"`
-	// DefaultEffort is the effort of a request that names none.
+	// DefaultEffort is the effort for a request that names none.
 	DefaultEffort string `json:"default_effort,omitempty"`
 	// Hides means that the text of thinking is empty unless the request asks for it.
 	Hides bool `json:"hides,omitempty"`
@@ -24,13 +24,13 @@ type Rules struct {
 	Budget Refusal `json:"budget,omitempty"`
 	// ChatTools says when Chat Completions refuses tools.
 	ChatTools Refusal `json:"chat_tools,omitempty"`
-	// NoPrefill means that a conversation must not end with an answer of the model.
+	// NoPrefill means that a conversation must not end with an assistant message.
 	NoPrefill bool `json:"no_prefill,omitempty"`
 	// PrefixCheck means that thinking is bound to everything before it: it is refused if the system prompt, the tools
 	// or an earlier message changed.
 	PrefixCheck bool `json:"prefix_check,omitempty"`
-	// LateSystem, InlineTools and Compacts are what the API accepts so that nothing before thinking has to change:
-	// system messages in the conversation, tools added and removed there, and compaction by the server.
+	// LateSystem, InlineTools and Compacts mean that the API accepts changes that leave everything before thinking
+	// unchanged: system messages in the conversation, tools added and removed there, and compaction by the server.
 	LateSystem  bool `json:"late_system,omitempty"`
 	InlineTools bool `json:"inline_tools,omitempty"`
 	Compacts    bool `json:"compacts,omitempty"`
@@ -40,9 +40,9 @@ type Rules struct {
 	Invoke bool `json:"invoke,omitempty"`
 	// MaxInput is the maximum input in tokens, if it is less than the context window.
 	MaxInput int64 `json:"max_input,omitempty"`
-	// MaxUnary is the maximum output in tokens of an answer that is not streamed, if it is less than MaxOutput.
+	// MaxUnary is the maximum output in tokens for an answer that is not streamed, if it is less than MaxOutput.
 	MaxUnary int64 `json:"max_unary,omitempty"`
-	// Cache is the member of a request that controls the prompt cache: "cache_control", "prompt_cache_options" or
+	// Cache is the request member that controls the prompt cache: "cache_control", "prompt_cache_options" or
 	// "prompt_cache_retention". CacheTTLs lists the accepted lifetimes, the default first.
 	Cache     string   `json:"cache,omitempty"`
 	CacheTTLs []string `json:"cache_ttls,omitempty"`
@@ -77,7 +77,7 @@ func (m Model) InputLimit() int64 {
 	return m.ContextWindow
 }
 
-// Family is a group of models whose names begin in the same way. An unknown model of the family has the rules of
+// Family is a group of models whose names begin in the same way. An unknown model in the family has the same rules as
 // Like, its newest model.
 type Family struct {
 	Provider string `json:"provider"`
@@ -85,8 +85,8 @@ type Family struct {
 	Like     string `json:"like"`
 }
 
-// Like returns the model or, if the catalogue does not have it, the newest model of its family under the name, without
-// a price. It reports whether there is one.
+// Like returns the model or, if the catalogue does not have it, the newest model in its family under that name, without
+// a price. It reports whether it found either.
 func (c *Catalogue) Like(provider, name string) (Model, bool) {
 	if m, ok := c.Lookup(provider, name); ok {
 		return m, true
@@ -99,7 +99,7 @@ func (c *Catalogue) Like(provider, name string) (Model, bool) {
 	return m, true
 }
 
-// family returns the newest model of the family that a name belongs to.
+// family returns the newest model in the family that a name belongs to.
 func (c *Catalogue) family(provider, name string) (Model, bool) {
 	for _, f := range c.families {
 		if f.Provider == provider && strings.HasPrefix(name, f.Prefix) {

@@ -116,8 +116,7 @@ type Provider interface {
 
 // Shaper is implemented by providers that derive request settings, such as thinking, from the conversation.
 type Shaper interface {
-	// Shape returns these settings. If they differ from those of the previous request, the provider cannot
-	// use its prompt cache.
+	// Shape returns these settings. If they differ from the previous request, the provider cannot use its prompt cache.
 	Shape(r *Request) string
 }
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// BaseTools returns the tools at the start of the conversation: Tools without the changes of the ToolChange parts in
+// BaseTools returns the tools at the conversation's start: Tools without the changes in the ToolChange parts in
 // Messages. It reports false, and returns Tools, if the changes do not lead to Tools: an added tool is missing or
 // differs, or a removed tool is still there. The changes must then not be sent.
 func BaseTools(r *Request) (base []ToolDef, ok bool) {
@@ -48,8 +48,8 @@ func (c ToolChange) undo(tools []ToolDef) ([]ToolDef, bool) {
 	return before, true
 }
 
-// sameTool reports whether two tools have the same JSON form. A tool that was stored with a conversation may have
-// another spelling of its parameters.
+// sameTool reports whether two tools have the same JSON form. A tool that was stored with a conversation may have other
+// spelling in its parameters.
 func sameTool(a, b ToolDef) bool {
 	if a.Name != b.Name {
 		return false

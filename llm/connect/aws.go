@@ -59,7 +59,8 @@ func (c Config) awsProfile() (p awsProfile, err error) {
 	return p, nil
 }
 
-// read adds the values of the profile's section in a file and reports whether there is one. The file may be missing.
+// read adds the values in a file's section for the profile and reports whether the section exists. The file may be
+// missing.
 func (p awsProfile) read(path, section string) (found bool, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +86,7 @@ func (p awsProfile) read(path, section string) (found bool, err error) {
 	return found, nil
 }
 
-// external reports whether only the AWS command line can get the credentials of the profile.
+// external reports whether only the AWS command line can get the profile's credentials.
 func (p awsProfile) external() bool {
 	for key := range p.values {
 		switch key {
@@ -100,8 +101,8 @@ func (p awsProfile) static() bedrock.Credentials {
 	return bedrock.Credentials{AccessKeyID: p.values["aws_access_key_id"], SecretAccessKey: p.values["aws_secret_access_key"], SessionToken: p.values["aws_session_token"]}
 }
 
-// awsCredentials returns a function for the credentials and the name of their source. The function is nil if there
-// are no credentials.
+// awsCredentials returns a function for the credentials and the name of their source. The function is nil without
+// credentials.
 func (c Config) awsCredentials(p awsProfile) (get func(context.Context) (bedrock.Credentials, error), from string, err error) {
 	from = "the AWS profile " + p.name
 	switch {

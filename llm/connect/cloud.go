@@ -24,7 +24,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// cloud is a provider of a cloud platform.
+// cloud is a provider on a cloud platform.
 type cloud struct {
 	name string
 	open func(c Config) (llm.Provider, error)
@@ -98,7 +98,7 @@ func openBedrock(c Config) (llm.Provider, error) {
 		bedrock.New(bedrock.Config{Endpoint: e, Catalogue: c.Catalogue})), nil
 }
 
-// bedrockEndpoints returns the runtime and the endpoint of a service with the Messages API: the runtime itself, or
+// bedrockEndpoints returns the runtime and the endpoint for a service with the Messages API: the runtime itself, or
 // bedrock-mantle.
 func (c Config) bedrockEndpoints(service string) (e, native wire.Endpoint, err error) {
 	e = c.endpoint()
@@ -287,7 +287,7 @@ func openAzureChat(c Config) (llm.Provider, error) {
 	return chat.New(conf), nil
 }
 
-// isLabel reports whether s can be part of a host name.
+// isLabel reports whether s can be a host name label.
 func isLabel(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
@@ -320,7 +320,7 @@ func (c *cached[T]) get(ctx context.Context) (T, error) {
 	return value, err
 }
 
-// output runs a command and returns what it prints.
+// output runs a command and returns its output.
 func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = 5 * time.Second

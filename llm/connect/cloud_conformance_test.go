@@ -25,8 +25,8 @@ func (o opened) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Stream
 	return o.Client.Stream(ctx, r)
 }
 
-// TestConformance_OfCloudPlatforms runs the suite through Open, with the variables that users set. The variable key
-// has the key of the server. The platforms that are not here use the protocols of other packages unchanged.
+// TestConformance_OfCloudPlatforms runs the suite through Open, with the variables that users set. The variable key has
+// the server's key. Platforms that are missing here use other packages' protocols unchanged.
 func TestConformance_OfCloudPlatforms(t *testing.T) {
 	for _, tt := range []struct {
 		name, provider, dialect, model string

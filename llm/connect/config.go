@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Config configures clients. The zero value uses the environment of the process and defaults.
+// Config configures clients. The zero value uses the process environment and defaults.
 type Config struct {
 	Getenv     func(string) string // nil means os.Getenv
 	Catalogue  *llm.Catalogue      // nil means llm.DefaultCatalogue()
@@ -24,8 +24,8 @@ type Config struct {
 	Retry      llm.RetryPolicy
 	Middleware []llm.Middleware // outside of Retry, so that it sees the retries
 	Default    string           // the provider for requests that name none, for FromEnv
-	BaseURL    string           // the base URL of the provider, for Open
-	Header     http.Header      // added to the requests of the provider, for Open
+	BaseURL    string           // provider's base URL, for Open
+	Header     http.Header      // added to the provider's requests, for Open
 	Entries    []Entry          // further providers, for Open
 	Plans      []Plan           // further providers that the user has signed in to, for Open
 	Search     Search           // where to look for a local server, for Open and Find
@@ -35,7 +35,7 @@ type Config struct {
 	quiet *http.Client // HTTPClient without Debug, to request credentials
 }
 
-// env returns a variable without surrounding space, such as the line end of a file.
+// env returns a variable without surrounding space, such as a line break from a file.
 func (c Config) env(name string) string {
 	get := c.Getenv
 	if get == nil {

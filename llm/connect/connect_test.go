@@ -86,7 +86,7 @@ type recorder struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []*http.Request
-	body     string // of the last one
+	body     string // body of the last request
 	status   int
 	echo     bool
 }

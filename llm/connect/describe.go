@@ -9,8 +9,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// describe adds what a server says about a model: its window, and whether it supports tools, images and thinking. With
-// load set, an Ollama server loads the model, because only then its window is known.
+// describe adds the server's description of a model: its window, and whether it supports tools, images and thinking.
+// With load set, an Ollama server loads the model, because only then its window is known.
 func (c Config) describe(ctx context.Context, p prober, srv Server, m *llm.Model, load bool) {
 	for _, l := range srv.list {
 		if l.ID == m.ID || l.ID == m.ID+":latest" {
@@ -31,8 +31,8 @@ func (c Config) describe(ctx context.Context, p prober, srv Server, m *llm.Model
 	}
 }
 
-// describeOllama asks Ollama. Its window depends on variables of the server and the memory of the machine, so that it
-// is known only while the model is loaded.
+// describeOllama asks Ollama. Its window depends on server variables and machine memory, so that it is known only while
+// the model is loaded.
 func (c Config) describeOllama(ctx context.Context, p prober, root string, m *llm.Model, load bool) {
 	var show struct {
 		Capabilities []string
@@ -76,7 +76,7 @@ func (c Config) describeOllama(ctx context.Context, p prober, root string, m *ll
 	}
 }
 
-// loadedWindow returns the window of a model that Ollama has loaded, or 0.
+// loadedWindow returns the window Ollama has loaded a model with, or 0.
 func loadedWindow(ctx context.Context, p prober, root, model string) int64 {
 	var running struct {
 		Models []struct {
@@ -95,7 +95,7 @@ func loadedWindow(ctx context.Context, p prober, root, model string) int64 {
 	return 0
 }
 
-// parameter returns a number in the parameters of a Modelfile, one per line.
+// parameter returns a number from a Modelfile's parameters, one per line.
 func parameter(text, name string) int64 {
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == name {

@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/llm/connect"
 )
 
-// endless are events that a server repeats without end, by provider. %d is the number of the event.
+// endless are events that a server repeats without end, by provider. %d is the event number.
 var endless = map[string]map[string]string{
 	"openai": {
 		"text":  `{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"$TEXT"}`,
@@ -45,7 +45,7 @@ var endless = map[string]map[string]string{
 	},
 }
 
-// firstEvent has events that come before the endless ones.
+// firstEvent has events that precede the endless events.
 var firstEvent = map[string]string{
 	"gemini/arguments":    `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"x","willContinue":true}}]}}]}` + "\n\n",
 	"anthropic/signature": `data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}` + "\n\n",

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Entry is a provider that the user has configured: a service that speaks the protocol of a vendor.
+// Entry is a provider that the user has configured: a service that uses a vendor's protocol.
 type Entry struct {
 	Name     string // must not be one of Names
 	BaseURL  string
@@ -29,10 +29,10 @@ type Entry struct {
 	Load func(ctx context.Context) (key string, header http.Header, err error)
 }
 
-// Protocols returns the protocols of an Entry.
+// Protocols returns the protocols that an Entry can have.
 func Protocols() []string { return []string{"chat", "responses", "messages", "gemini"} }
 
-// loaded returns the configuration with the key and the headers of the entry with this name, if there is one.
+// loaded returns the configuration with the key and the headers from the entry called name, if any.
 func (c Config) loaded(ctx context.Context, name string) (Config, error) {
 	i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Name == name })
 	if i < 0 || c.Entries[i].Load == nil {

@@ -40,9 +40,9 @@ const (
 //   - chat from REINS_CHAT_BASE_URL, with REINS_CHAT_API_KEY
 //   - a cloud platform or one of [Presets], if Config.Default names it; see [Open]
 //
-// Base URLs have the form of the vendors' own libraries: OPENAI_BASE_URL and REINS_CHAT_BASE_URL include the
-// version ("https://api.openai.com/v1"), the others do not. Without any provider, FromEnv returns an error
-// of kind llm.ErrConfiguration.
+// Base URLs have the same form as in the vendors' own libraries: OPENAI_BASE_URL and REINS_CHAT_BASE_URL include the
+// version ("https://api.openai.com/v1"), the others do not. Without any provider, FromEnv returns an error of kind
+// llm.ErrConfiguration.
 func FromEnv(c Config) (*llm.Client, error) {
 	c.BaseURL, c.Header, c.Default = "", nil, c.Canonical(c.Default)
 	c = c.prepared()
@@ -86,7 +86,7 @@ func (c Config) nothing() error {
 		"`reins demo` needs no key", openaiKey, anthropicKey, geminiKey, chatURL)
 }
 
-// planToken returns an error if the key for Anthropic's own API is the token of a Claude plan.
+// planToken returns an error if the key for Anthropic's own API is a Claude plan token.
 func (c Config) planToken(provider string) error {
 	if provider != "anthropic" || c.baseURL(anthropicURL) != "" {
 		return nil
@@ -117,7 +117,7 @@ func (v vendor) present(c Config) bool {
 	return value != ""
 }
 
-// key returns the value and the name of the first variable that is set, or else the first name.
+// key returns the value and name of the first variable that is set, or else the first name.
 func (c Config) key(names ...string) (value, from string) {
 	for _, name := range names {
 		if v := c.env(name); v != "" {
@@ -173,13 +173,13 @@ func urlSecrets(base string) (list []string) {
 	return long(list)
 }
 
-// long returns the texts that may be credentials. Shorter ones would garble the log.
+// long returns the texts that may be credentials. Shorter texts would garble the log.
 func long(list []string) []string {
 	const shortest = 8
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return len(s) < shortest })
 }
 
-// baseURL returns the configured base URL, or else that of the variable.
+// baseURL returns the configured base URL, or else the variable's.
 func (c Config) baseURL(variable string) string { return cmp.Or(c.BaseURL, c.env(variable)) }
 
 func openOpenAI(c Config) llm.Provider {

@@ -14,14 +14,14 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Find asks the server of a provider about a model, or chooses a model if the name is empty. For the provider "local",
-// the server is the one at Config.BaseURL or else the first with the model that Config.Search finds. Other providers are
-// asked only if their server is on this machine, or if the name is empty. If the server is not asked or does not answer,
-// Find returns a nil server and a model with only its name.
+// Find asks a provider's server about a model, or chooses a model if the name is empty. For the provider "local", it
+// uses the server at Config.BaseURL or else the first server with the model that Config.Search finds. Other providers
+// are asked only if their server is on this machine, or if the name is empty. If the server is not asked or does not
+// answer, Find returns a nil server and a model with only its name.
 //
-// If the name is empty, Find chooses the first model that supports tools; a server of an unknown kind must have only one
-// model. If a server is still loading its model, Find waits for it. It makes an Ollama server load the model, because the
-// context window is known only then.
+// If the name is empty, Find chooses the first model that supports tools; an unknown kind of server must have only one
+// model. If a server is still loading its model, Find waits for it. It makes an Ollama server load the model, because
+// the context window is known only then.
 func Find(ctx context.Context, provider string, c Config, model string) (*Server, llm.Model, error) {
 	provider = c.Canonical(provider)
 	c, err := c.loaded(ctx, provider)
@@ -45,7 +45,7 @@ func (c Config) await(ctx context.Context, provider, model string) (*Server, llm
 		srv, m, loading, err := t.find(ctx, model)
 		if err == nil || !loading || waited >= limit {
 			if err != nil && model != "" && provider != "local" {
-				return nil, llm.Model{ID: model, Provider: provider}, nil // the first call explains what is wrong, if anything is
+				return nil, llm.Model{ID: model, Provider: provider}, nil // the first call explains any failure
 			}
 			return srv, m, err
 		}
@@ -101,7 +101,7 @@ func (c Config) target(provider string) target {
 	return target{c, prober{client: c.HTTPClient, header: e.Header, timeout: 10 * c.Search.withDefaults().Timeout}, provider, e.BaseURL}
 }
 
-// onThisMachine reports whether the host of a URL is this machine.
+// onThisMachine reports whether a URL's host is this machine.
 func onThisMachine(base string) bool {
 	u, err := url.Parse(base)
 	if err != nil {

@@ -38,7 +38,7 @@ const (
 // googleAccount is an identity at Google Cloud. Without one, token is nil.
 type googleAccount struct {
 	token   func(context.Context) (string, error)
-	from    string // the source of the token
+	from    string // where the token comes from
 	project string // the account's own project, or ""
 	quota   string // the project to charge, or ""
 }
@@ -67,7 +67,7 @@ func (c Config) googleAccount(command bool) (a googleAccount, err error) {
 	return a, nil
 }
 
-// gcloudDir returns the directory of the gcloud command.
+// gcloudDir returns the gcloud command's directory.
 func (c Config) gcloudDir() string {
 	if dir := c.env("CLOUDSDK_CONFIG"); dir != "" {
 		return dir
@@ -84,11 +84,11 @@ type googleCredentials struct {
 	TokenURI       string `json:"token_uri"`
 	ProjectID      string `json:"project_id"`
 	QuotaProjectID string `json:"quota_project_id"`
-	// of a service account
+	// service account
 	ClientEmail  string `json:"client_email"`
 	PrivateKeyID string `json:"private_key_id"`
 	PrivateKey   string `json:"private_key"`
-	// of a user
+	// user
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
 	RefreshToken string `json:"refresh_token"`
@@ -162,7 +162,7 @@ func privateKey(text string) (*rsa.PrivateKey, error) {
 	return nil, errors.New("it is not an RSA key")
 }
 
-// assertion returns the request of a service account for a token: a JWT signed with its key.
+// assertion returns a service account's token request: a JWT signed with its key.
 func (f googleCredentials) assertion(key *rsa.PrivateKey, now time.Time) (url.Values, error) {
 	part := func(v any) (string, error) {
 		b, err := json.Marshal(v)

@@ -30,7 +30,7 @@ func (s Server) String() string {
 	return s.Name + " at " + s.BaseURL
 }
 
-// has returns the name of a model if the server has it. The tag "latest" may be omitted.
+// has returns a model's name if the server has it. The tag "latest" may be omitted.
 func (s Server) has(model string) bool {
 	return slices.ContainsFunc(s.list, func(l listed) bool {
 		return l.ID == model || l.ID == model+":latest" || slices.Contains(l.Aliases, model)
@@ -60,8 +60,8 @@ func (s Search) withDefaults() Search {
 	return s
 }
 
-// Local tries all places in parallel and returns the servers that have models or are loading one, in the order of
-// the places. It returns an error of kind llm.ErrConfiguration if there are none.
+// Local tries all places in parallel and returns the servers that have models or are loading one, in the same order. If
+// it finds none, it returns an error of kind llm.ErrConfiguration.
 func (s Search) Local(ctx context.Context) ([]Server, error) {
 	s = s.withDefaults()
 	// Without proxy and redirects, nothing leaves this machine.

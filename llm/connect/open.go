@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/chat"
 )
 
-// Names returns the names that Open accepts, without those of [Presets].
+// Names returns the names that Open accepts, without [Presets].
 func Names() []string {
 	var names []string
 	for _, v := range vendors {
@@ -26,7 +26,7 @@ func Names() []string {
 // Open returns a client with one provider: "openai", "anthropic", "gemini" or "chat" from the environment as in
 // FromEnv, one of Config.Entries, "local" for a server on this machine, at Config.BaseURL or found by Config.Search, a
 // cloud platform with its usual variables and files ("bedrock", "vertex", "azure" or "azure-chat"), or one of [Presets]
-// with the variable of its key. With a Config.BaseURL no key is required. The provider is registered under its
+// with its key variable. With a Config.BaseURL no key is required. The provider is registered under its
 // [Config.Canonical] name.
 func Open(ctx context.Context, name string, c Config) (*llm.Client, error) {
 	name = c.Canonical(name)

@@ -13,8 +13,8 @@ type Plan struct {
 	Open func(e wire.Endpoint, c *llm.Catalogue) (llm.Provider, error)
 }
 
-// openPlan returns the provider of the plan with this name, or nil if there is none. An entry with the same name is used
-// instead of a plan.
+// openPlan returns the provider for the plan called name, or nil if it is not a plan. An entry with the same name is
+// used instead of a plan.
 func (c Config) openPlan(name string) (llm.Provider, error) {
 	if _, replaced := c.entry(name); replaced {
 		return nil, nil

@@ -31,14 +31,14 @@ type extra struct {
 	model    string // the default
 	like     string // the provider in the catalogue that has the same models
 	trim     string // what the names of these models begin with there, but not here
-	session  string // the header for the key of the prompt cache, which routes a conversation to one server
+	session  string // header for the prompt cache key, which routes a conversation to one server
 	header   string // a header of every request
-	auth     string // how to send the key: bearer, or a header; "" means the way of the protocol
+	auth     string // how to send the key: bearer, or a header; "" means as the protocol does
 	optional bool   // the key is not required
 	routes   []route
 }
 
-// route is the address of a gateway for the models whose name contains a word. The first that fits counts.
+// route is the gateway address for models whose name contains a word. The first match wins.
 type route struct{ word, speaks, base, auth string }
 
 // bearer sends the key as a bearer token.
@@ -93,8 +93,8 @@ func presetNamed(name string) *preset {
 	return nil
 }
 
-// Canonical returns the name under which a provider is registered, for one of its names. Names of [Config.Entries] and
-// unknown names are returned as they are.
+// Canonical returns the name under which a provider is registered, for one of its names. Names in [Config.Entries] and
+// unknown names are returned unchanged.
 func (c Config) Canonical(name string) string {
 	if c.hasEntry(name) {
 		return name
@@ -134,7 +134,7 @@ func refusal(name string) string {
 	return ""
 }
 
-// Serving returns Config.Catalogue with the models of a preset under its own name, and with its default model. Other
+// Serving returns Config.Catalogue with a preset's models under its own name, and with its default model. Other
 // providers need no such models.
 func (c Config) Serving(name string) (*llm.Catalogue, error) {
 	base := c.Catalogue
@@ -162,8 +162,8 @@ func (c Config) Serving(name string) (*llm.Catalogue, error) {
 	return base.Extend(added...)
 }
 
-// copies returns a model of another provider under the names that it has here, unless the catalogue has them. What it
-// costs there is not what it costs here.
+// copies returns another provider's model under the names that it has here, unless the catalogue has them. It has no
+// price: prices differ between providers.
 func (p *preset) copies(m llm.Model, base *llm.Catalogue) (list []llm.Model) {
 	m.Provider, m.Price, m.Default = p.name, nil, false
 	for _, id := range []string{m.ID, strings.TrimPrefix(m.ID, p.trim)} {
@@ -197,7 +197,7 @@ func (p *preset) withDefault(added []llm.Model, base *llm.Catalogue) []llm.Model
 	return append(added, m)
 }
 
-// openPreset returns the provider of a preset.
+// openPreset returns a preset's provider.
 func (c Config) openPreset(p *preset) (llm.Provider, error) {
 	key, err := c.presetKey(p)
 	if err != nil {
@@ -240,8 +240,8 @@ func (c Config) openPreset(p *preset) (llm.Provider, error) {
 	}}, nil
 }
 
-// presetKey returns the key of a preset. It is an error if the key or a variable in the base URL is missing, unless
-// there is another base URL.
+// presetKey returns a preset's key. It is an error if the key or a variable in the base URL is missing, unless another
+// base URL is set.
 func (c Config) presetKey(p *preset) (key string, err error) {
 	names := strings.Fields(p.keys)
 	key, _ = c.key(names...)
@@ -288,7 +288,7 @@ func placeholders(base string) (names []string) {
 	}
 }
 
-// base returns a base URL with the values of its variables.
+// base returns a base URL with its variables replaced by their values.
 func (c Config) base(base string) string {
 	for _, name := range placeholders(base) {
 		if value := bare(c.env(name)); value != "" {
@@ -298,12 +298,12 @@ func (c Config) base(base string) string {
 	return base
 }
 
-// bare returns a host without the rest of a URL that users may give.
+// bare returns the host from a URL, or from a bare host name.
 func bare(value string) string {
 	return strings.TrimRight(strings.TrimPrefix(value, "https://"), "/")
 }
 
-// via returns the provider for one address of a preset.
+// via returns the provider for one of a preset's addresses.
 func (c Config) via(p *preset, r route, key string) (llm.Provider, error) {
 	e := c.endpoint()
 	_, from := c.key(strings.Fields(p.keys)...)
@@ -356,7 +356,7 @@ func signHeader(name, key string) func(*http.Request, []byte) error {
 	}
 }
 
-// presetQuirks returns the quirks of a chat server that is reached through another address, if it has any.
+// presetQuirks returns the quirks for a chat server that is reached through another address, or nil.
 func (c Config) presetQuirks(p *preset) *chat.Quirks {
 	if c.BaseURL == "" {
 		return nil
@@ -368,8 +368,8 @@ func (c Config) presetQuirks(p *preset) *chat.Quirks {
 	return &q
 }
 
-// vendorModels returns a catalogue in which an adapter finds the models of a preset. The adapters with a vendor's
-// protocol look for models of that vendor.
+// vendorModels returns a catalogue in which an adapter finds a preset's models. Adapters for a vendor's protocol look
+// for that vendor's models.
 func (c Config) vendorModels(p *preset, r route) (*llm.Catalogue, error) {
 	vendor := vendorOf[r.speaks]
 	if vendor == "" || vendor == p.like {
@@ -411,7 +411,7 @@ func translated(m llm.Model, speaks string) llm.Model {
 	return m
 }
 
-// dotted returns the name of a model with a dot in its version: claude-sonnet-5.5.
+// dotted returns a model's name with a dot in its version: claude-sonnet-5.5.
 func dotted(id string) string {
 	for i := 1; i+1 < len(id); i++ {
 		if id[i] == '-' && digit(id[i-1]) && digit(id[i+1]) {

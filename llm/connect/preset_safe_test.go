@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/connect"
 )
 
-// What a model costs elsewhere is not what it costs here.
+// Prices differ between providers.
 func TestServing_CopiedModelsHaveNoPrice(t *testing.T) {
 	c, err := connect.Config{}.Serving("zai-coding-plan")
 	if err != nil {
@@ -54,7 +54,7 @@ func TestPreset_VariablesCannotChangeTheHost(t *testing.T) {
 	}
 }
 
-// All models go to the address that the user gave, also those with an address of their own.
+// All models go to the address that the user gave, even models with their own address.
 func TestPreset_ABaseURLIsForAllModels(t *testing.T) {
 	for _, model := range []string{"anthropic/claude-sonnet-5.5", "openai/gpt-6.1-sol", "other/m"} {
 		var got []string

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/presets.txt")
 
-// given returns an environment with all variables of a preset: keys are secret, parts of addresses are acme.
+// given returns an environment with all of a preset's variables: keys are secret, address parts are acme.
 func given(p connect.Preset) env {
 	e := env{}
 	if len(p.Keys) > 0 {
@@ -35,7 +35,7 @@ func given(p connect.Preset) env {
 }
 
 // wired describes the request that a call would send: the address, the headers with the key and the conversation, and
-// the members of the body.
+// the body members.
 func wired(t *testing.T, provider, model string, e env) string {
 	t.Helper()
 	line := ""

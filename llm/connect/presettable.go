@@ -8,9 +8,9 @@ const (
 	geminiAPI = "gemini"
 )
 
-// presets has one row per provider: its name, other names for it, its protocol, its base URL, the variables with its key
-// and what else is special. In a base URL, {NAME} stands for an environment variable. Where the catalogue has models of
-// the provider, both have the same name. The quirks of chat servers are in the table of package chat, by host.
+// presets has one row per provider: its name, other names for it, its protocol, its base URL, its key variables and any
+// special settings. In a base URL, {NAME} stands for an environment variable. Where the catalogue has models for the
+// provider, both use the same name. Quirks of chat servers are in package chat's table, by host.
 var presets = []preset{
 	{"openrouter", "", chatAPI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", extra{model: "anthropic/claude-sonnet-5.5", session: "X-Session-Id", routes: openrouterRoutes}},
 	{"deepseek", "", chatAPI, "https://api.deepseek.com", "DEEPSEEK_API_KEY", extra{model: "deepseek-v4-pro"}},

@@ -24,7 +24,7 @@ const (
 	vLLM     = "vLLM"
 )
 
-// owners identifies servers by the owner of their models.
+// owners identifies servers by their models' owner.
 var owners = map[string]string{"library": ollama, "llamacpp": llamaCPP, "organization_owner": lmStudio, "vllm": vLLM}
 
 // prober asks servers about their models.
@@ -34,7 +34,7 @@ type prober struct {
 	timeout time.Duration
 }
 
-// listed is a model in the list of a server.
+// listed is one entry in a server's model list.
 type listed struct {
 	ID          string   `json:"id"`
 	Aliases     []string `json:"aliases"`
@@ -118,7 +118,7 @@ func (p prober) ask(ctx context.Context, address string, body, answer any) error
 	return nil
 }
 
-// cause returns the error of a request without its URL, which may be private.
+// cause returns a request's error without its URL, which may be private.
 func cause(err error) error {
 	if e, ok := err.(*url.Error); ok {
 		return e.Err

@@ -65,7 +65,7 @@ func dial(t *testing.T, reply func(n int, r *llm.Request) llmtest.Turn) (*llm.Cl
 	return c, count, srv
 }
 
-// seen is the result of a consumer that obeys Discard.
+// seen is the result for a consumer that obeys Discard.
 type seen struct {
 	text, arguments string
 	content         int // events since the last attempt began

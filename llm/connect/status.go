@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Status is what is known about a provider without calling it.
+// Status describes a provider, without calling it.
 type Status struct {
 	Name     string   `json:"provider"`
 	Aliases  []string `json:"aliases,omitempty"`
@@ -40,7 +40,7 @@ func (c Config) Ready(name string) bool {
 	return err == nil
 }
 
-// List returns all providers that Open accepts: those of [Names], the entries and the presets.
+// List returns all providers that Open accepts: [Names], the entries and the presets.
 func (c Config) List() []Status {
 	list := c.listNames()
 	for _, e := range c.Entries {
@@ -64,7 +64,7 @@ func (c Config) List() []Status {
 	return list
 }
 
-// listNames returns the status of the providers of Names.
+// listNames returns the status of each provider in Names.
 func (c Config) listNames() []Status {
 	vendor := []Status{
 		{Name: "openai", Protocol: responses, BaseURL: cmp.Or(c.env(openaiURL), openai.BaseURL)},
@@ -106,7 +106,7 @@ func (c Config) presetStatus(p *preset) Status {
 	return s.found()
 }
 
-// found returns the status without a source if there is none.
+// found returns the status, without a source if nothing was found.
 func (s Status) found() Status {
 	if !s.Ready {
 		s.From = ""
@@ -114,8 +114,8 @@ func (s Status) found() Status {
 	return s
 }
 
-// Models asks the server of a provider for the names of its models. It returns the address that it asked, too. Servers
-// that speak the messages or gemini protocol are asked only on this machine.
+// Models asks a provider's server for its model names. It also returns the address that it asked. Servers with the
+// messages or gemini protocol are asked only on this machine.
 func (c Config) Models(ctx context.Context, provider string) (models []string, address string, err error) {
 	provider = c.Canonical(provider)
 	if c, err = c.loaded(ctx, provider); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// anthropicProtocol is the server's side of the Messages API.
+// anthropicProtocol is the server side of the Messages API.
 type anthropicProtocol struct{}
 
 func (anthropicProtocol) match(r *http.Request) bool {
@@ -27,7 +27,7 @@ func (anthropicProtocol) streaming(_ *http.Request, body []byte) bool {
 	return wire.Value(body).Get("stream").Bool()
 }
 
-// examine verifies signatures and the length of the input.
+// examine verifies signatures and the input length.
 func (anthropicProtocol) examine(c ServerConfig, r *http.Request, body []byte) (findings, error) {
 	return claudeExamine(c, wire.Value(body).Get("model").Str(), claudeBetas(r), body)
 }
@@ -108,8 +108,7 @@ type anthropicBlock struct {
 	deltas       []json.RawMessage
 }
 
-// answer returns the blocks of a reply and its stop reason. If the request forces a tool, a JSON text becomes the
-// input of that tool.
+// answer returns a reply's blocks and stop reason. If the request forces a tool, a JSON text becomes that tool's input.
 func (p anthropicProtocol) answer(rep reply) (blocks []anthropicBlock, stop string) {
 	finish := rep.Finish
 	thread := rep.found.thread.fork()
@@ -220,7 +219,7 @@ func scriptedSignature(s llm.State) string {
 	return v.Get("signature").Str() + v.Get("data").Str()
 }
 
-// message encodes a message: a whole answer, or the start of a stream if stop is nil.
+// message encodes a message: a whole answer, or a stream's start if stop is nil.
 func (p anthropicProtocol) message(rep reply, blocks []anthropicBlock, stop any) json.RawMessage {
 	var content []json.RawMessage
 	for _, b := range blocks {

@@ -234,7 +234,7 @@ func resultIDs(m wire.Value) (ids []string) {
 	return ids
 }
 
-// matchResults checks that the results answer each call of the previous message once.
+// matchResults checks that the results answer each call in the previous message once.
 func matchResults(path string, calls, results []string) error {
 	open := slices.Clone(calls)
 	for _, id := range results {
@@ -263,7 +263,7 @@ func (c *anthropicCheck) thinkingInRound() error {
 	if !c.v.Get("thinking", "type").Is("enabled") || c.v.Get("compaction").Exists() {
 		return nil
 	}
-	var first wire.Value // type of the round's first block
+	var first wire.Value // first block's type
 	inRound := false
 	for it := c.v.Get("messages").Elements(); it.Next(); {
 		switch role := it.Value.Get("role"); {

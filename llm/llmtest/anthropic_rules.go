@@ -171,7 +171,7 @@ func (c *anthropicCheck) tier() error {
 	return nil
 }
 
-// prefill refuses a conversation that ends with an answer, unless it continues a turn of the server or is compacted.
+// prefill refuses a conversation that ends with an answer, unless it continues a server turn or is compacted.
 func (c *anthropicCheck) prefill(last string) error {
 	if c.rules == nil || c.rules.prefill != always || last != "assistant" || c.v.Get("compaction").Exists() {
 		return nil
@@ -225,7 +225,7 @@ func (c *anthropicCheck) define(t wire.Value) {
 	}
 }
 
-// toolChange applies an addition or removal of a tool.
+// toolChange applies an added or removed tool.
 func (c *anthropicCheck) toolChange(path, kind string, tool wire.Value) error {
 	if c.rules == nil {
 		return nil
@@ -273,7 +273,7 @@ func (c *anthropicCheck) inline(path string, tool wire.Value) error {
 	return c.tool(path+".definition", def)
 }
 
-// compactionBlock checks a summary of the server. It must be the first block of the conversation.
+// compactionBlock checks a summary that the server wrote. It must be the conversation's first block.
 func (c *anthropicCheck) compactionBlock(path string, b wire.Value) error {
 	if c.rules == nil || !b.Get("signature").Exists() {
 		return nil
@@ -292,7 +292,7 @@ func (c *anthropicCheck) compactionBlock(path string, b wire.Value) error {
 	return nil
 }
 
-// onlyCompaction reports whether a message has nothing but a summary of the server.
+// onlyCompaction reports whether a message has nothing but a summary that the server wrote.
 func onlyCompaction(m wire.Value) bool {
 	n, summary := 0, false
 	for it := m.Get("content").Elements(); it.Next(); n++ {

@@ -24,7 +24,7 @@ type claudeThread struct {
 	hidden  bool // the text of thinking is omitted
 	head    string
 	hash    string
-	role    string // of the last block
+	role    string // role of the last block
 	live    []claudeSeal
 	changes []json.RawMessage // of tools
 	drops   []claudeDrop
@@ -103,7 +103,7 @@ func (t *claudeThread) messages(list wire.Value) error {
 	return nil
 }
 
-// block adds a block of a request after checking it.
+// block adds a request block after checking it.
 func (t *claudeThread) block(path, role string, b wire.Value) error {
 	kind := b.Get("type").Str()
 	if kind == "compaction" {
@@ -130,7 +130,7 @@ func (t *claudeThread) add(role string, b wire.Value) {
 	t.hash = fmt.Sprintf("%x", sha256.Sum256([]byte(t.hash+"\n"+role+"\n"+string(canonical(b)))))
 }
 
-// sign returns the signature of the next thinking of the model.
+// sign returns the signature for the model's next thinking.
 func (t *claudeThread) sign(kind, text string) string {
 	s := claudeSeal{author: t.rules.name, previous: t.previous(t.rules)}
 	s.mac = t.mac(s, kind, text)
@@ -154,8 +154,8 @@ func (t *claudeThread) mac(s claudeSeal, kind, text string) string {
 	return fmt.Sprintf("%x", hmac256([]byte(claudeKey), strings.Join([]string{s.author, t.hash, s.previous, kind, text}, "\n")))
 }
 
-// check verifies thinking of a request. Thinking of another model is dropped. Thinking may be missing before the first
-// one that the author read, not between others.
+// check verifies thinking in a request. Another model's thinking is dropped. Thinking may be missing before the first
+// that the author read, not between others.
 func (t *claudeThread) check(path, kind, text, signature string) error {
 	s, ok := claudeUnseal(signature)
 	author := claudeRulesOf(s.author)
@@ -197,8 +197,8 @@ func claudeUnseal(signature string) (s claudeSeal, ok bool) {
 	return claudeSeal{author: f[1], previous: f[2], mac: f[3], id: f[3][:16]}, true
 }
 
-// compact returns a signed block in place of all messages so far. Its signature contains the hash of the
-// conversation, so that thinking in messages that are kept after it can still be verified.
+// compact returns a signed block that replaces all messages so far. Its signature contains the conversation's hash, so
+// that thinking in later messages can still be verified.
 func (t *claudeThread) compact(content wire.Value) anthropicBlock {
 	changes := list(t.changes...)
 	if !content.Exists() {
@@ -252,7 +252,7 @@ func (t *claudeThread) restore(path string, b wire.Value) error {
 	return nil
 }
 
-// transformations encodes what happened to the thinking of the request.
+// transformations encodes how the request's thinking was treated.
 func (t *claudeThread) transformations() json.RawMessage {
 	var entries []json.RawMessage
 	for _, d := range t.drops {
@@ -272,8 +272,8 @@ func claudeContent(v wire.Value) wire.Value {
 	return nil
 }
 
-// canonical encodes a value with sorted members, without cache_control, without null and without what has its default
-// value, so that equal content has equal bytes.
+// canonical encodes a value with sorted members, without cache_control, null and default values, so that equal content
+// has equal bytes.
 func canonical(v wire.Value) json.RawMessage {
 	var tree any
 	d := json.NewDecoder(bytes.NewReader(v))
@@ -308,7 +308,7 @@ func plain(tree any) any {
 	return tree
 }
 
-// plainResult turns the text of a tool result into a block.
+// plainResult turns a tool result's text into a block.
 func plainResult(v map[string]any) {
 	if text, ok := v["content"].(string); ok {
 		v["content"] = []any{map[string]any{"type": "text", "text": text}}
@@ -326,7 +326,7 @@ type betaSet struct {
 
 func (s betaSet) has(name string) bool { return s.any || slices.Contains(s.names, name) }
 
-// claudeBetas returns the beta features in the headers of a request.
+// claudeBetas returns the beta features in a request's headers.
 func claudeBetas(r *http.Request) betaSet {
 	if r == nil {
 		return betaSet{any: true}

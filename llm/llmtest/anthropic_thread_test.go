@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// claudeClient talks to a server like a client that sends back what it received.
+// claudeClient talks to a server like a client that sends back everything it received.
 type claudeClient struct {
 	t        *testing.T
 	srv      *Server

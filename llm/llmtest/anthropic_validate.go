@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// anthropicFields are the members of a request.
+// anthropicFields are the request members.
 var anthropicFields = []string{
 	"model", "messages", "max_tokens", "system", "stream", "metadata", "stop_sequences", "temperature", "top_k", "top_p",
 	"tools", "tool_choice", "thinking", "service_tier", "container", "cache_control", "output_config", "output_format",
@@ -33,7 +33,7 @@ func (anthropicProtocol) validate(r *http.Request, body []byte) error {
 	return claudeValidate(body, wire.Value(body).Get("model").Str(), version, claudeBetas(r))
 }
 
-// claudeValidate checks a request to a model with the rules of the API version and of the beta features.
+// claudeValidate checks a request to a model by the rules for its API version and beta features.
 func claudeValidate(body []byte, model, version string, betas betaSet) error {
 	v, err := wire.ParseJSON(body)
 	if err != nil || v.Kind() != '{' {

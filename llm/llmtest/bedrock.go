@@ -18,7 +18,7 @@ import (
 type hostedClaude struct {
 	anthropicProtocol
 	host, version          string
-	prefix, whole, streams string // of the path
+	prefix, whole, streams string // parts of the path
 }
 
 var (
@@ -62,7 +62,7 @@ func (p hostedClaude) examine(c ServerConfig, r *http.Request, body []byte) (fin
 	return claudeExamine(c, modelOf(r, ""), p.betas(r, body), body)
 }
 
-// betas returns the beta features of a request. Bedrock has them in the body.
+// betas returns a request's beta features. Bedrock has them in the body.
 func (p hostedClaude) betas(r *http.Request, v wire.Value) betaSet {
 	if p.host != "bedrock" {
 		return claudeBetas(r)
@@ -74,8 +74,8 @@ func (p hostedClaude) betas(r *http.Request, v wire.Value) betaSet {
 	return s
 }
 
-// bedrockMessages is the server's side of the Messages API on Amazon Bedrock, which differs from Anthropic's own in
-// the authorization and in the names of models.
+// bedrockMessages is the server side of the Messages API on Amazon Bedrock, which differs from Anthropic's own in
+// authorization and model names.
 type bedrockMessages struct{ anthropicProtocol }
 
 func (bedrockMessages) match(r *http.Request) bool {
@@ -109,7 +109,7 @@ func (p hostedClaude) requestID(id string) (header, value string) {
 	return p.anthropicProtocol.requestID(id)
 }
 
-// failure encodes an error in the form of the host.
+// failure encodes an error as the host does.
 func (p hostedClaude) failure(status int, message string) []byte {
 	if p.host == "bedrock" {
 		return object("message", message)
@@ -156,7 +156,7 @@ func (p hostedClaude) reframe(sse []byte) []byte {
 
 const awsStream = "application/vnd.amazon.eventstream"
 
-// splitFrame returns the name and the data of a server-sent event. The data of a comment is nil.
+// splitFrame returns a server-sent event's name and data. A comment's data is nil.
 func splitFrame(sse []byte) (name string, data []byte) {
 	for line := range bytes.Lines(sse) {
 		if v, ok := bytes.CutPrefix(line, []byte("event: ")); ok {
@@ -168,7 +168,7 @@ func splitFrame(sse []byte) (name string, data []byte) {
 	return name, data
 }
 
-// awsMessage encodes a message of an event stream. Headers are alternating names and values.
+// awsMessage encodes an event stream message. Headers are alternating names and values.
 func awsMessage(payload []byte, headers ...string) []byte {
 	var head bytes.Buffer
 	for i, h := range headers {
@@ -187,7 +187,7 @@ func awsMessage(payload []byte, headers ...string) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// awsException returns the name of the exception in a stream for an HTTP status.
+// awsException returns the exception name in a stream for an HTTP status.
 func awsException(status int) string {
 	switch {
 	case status == http.StatusTooManyRequests:

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// chatProtocol is the server's side of the Chat Completions API, with the reasoning that compatible servers add.
+// chatProtocol is the server side of the Chat Completions API, with the reasoning that compatible servers add.
 type chatProtocol struct{}
 
 func (chatProtocol) match(r *http.Request) bool {
@@ -103,7 +103,7 @@ func (chatProtocol) stream(rep reply) [][]byte {
 	return append(w.frames, frame("", []byte("[DONE]")))
 }
 
-// chatWriter collects the chunks of a stream.
+// chatWriter collects stream chunks.
 type chatWriter struct {
 	rep    reply
 	usage  json.RawMessage

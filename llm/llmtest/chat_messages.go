@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// chatFields returns the members of a message.
+// chatFields returns the members that a message may have.
 func chatFields(role string) []string {
 	fields := []string{"role", "content", "name"}
 	switch role {
@@ -149,7 +149,7 @@ func (c *chatTalk) assistant(m wire.Value, at string) error {
 	return nil
 }
 
-// chatContent checks the content of a message.
+// chatContent checks a message's content.
 func chatContent(m wire.Value, at, role string) error {
 	content := m.Get("content")
 	switch content.Kind() {

@@ -74,7 +74,7 @@ func (r *chatRules) check(v wire.Value) error {
 	return nil
 }
 
-// examine checks the length of the input and looks for cache_control in requests to Claude models of OpenRouter.
+// examine checks the input length and looks for cache_control in requests to OpenRouter's Claude models.
 func (chatProtocol) examine(c ServerConfig, _ *http.Request, body []byte) (findings, error) {
 	v := wire.Value(body)
 	model, limit := v.Get("model").Str(), int64(0)
@@ -85,7 +85,7 @@ func (chatProtocol) examine(c ServerConfig, _ *http.Request, body []byte) (findi
 	return found, tooLong(c, limit, body, "Input tokens exceed the configured limit: your messages resulted in %d tokens, the limit is %d.")
 }
 
-// chatCached reports whether a request has cache_control, on top or in a part of a message.
+// chatCached reports whether a request has cache_control, on top or in a message part.
 func chatCached(v wire.Value) bool {
 	if v.Get("cache_control", "type").Is("ephemeral") {
 		return true

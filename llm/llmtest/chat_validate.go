@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// chatParameters are the members of a request, followed by those that many compatible servers add.
+// chatParameters are the request members, followed by members that many compatible servers add.
 var chatParameters = []string{
 	"audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens",
 	"max_tokens", "messages", "metadata", "modalities", "model", "moderation", "n", "parallel_tool_calls", "prediction",
@@ -41,7 +41,7 @@ func (chatProtocol) validate(_ *http.Request, body []byte) error {
 	return nil
 }
 
-// chatScalars checks the types and ranges of the simple parameters.
+// chatScalars checks types and ranges for the simple parameters.
 func chatScalars(v wire.Value) error {
 	if v.Get("model").Str() == "" {
 		return errors.New("you must provide a model parameter")

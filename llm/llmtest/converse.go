@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// converseProtocol is the server's side of the Converse API of Amazon Bedrock.
+// converseProtocol is the server side of Amazon Bedrock's Converse API.
 type converseProtocol struct{}
 
 func (converseProtocol) match(r *http.Request) bool {
@@ -52,7 +52,7 @@ func (converseProtocol) midFailure(status int, message string) []byte {
 
 func (converseProtocol) contentType() string { return awsStream }
 
-// reframe encodes a server-sent event as a message of AWS. There are no comments.
+// reframe encodes a server-sent event as an AWS message. Comments do not exist there.
 func (converseProtocol) reframe(sse []byte) []byte {
 	name, data := splitFrame(sse)
 	switch {
@@ -174,7 +174,7 @@ func (converseProtocol) validate(_ *http.Request, body []byte) error {
 
 type converseCheck struct {
 	tools map[string]bool
-	calls map[string]bool // of the last assistant message, without results
+	calls map[string]bool // calls in the last assistant message, without results
 	used  bool            // a tool was called
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Fault is a simulated failure of a call. The zero value means none.
+// Fault is a simulated failure. The zero value means none.
 type Fault struct {
 	// Status fails the call with this HTTP status and RetryAfter as the header.
 	Status     int
@@ -71,7 +71,7 @@ func (f Fault) streamError(ctx context.Context, name string) error {
 	return llm.Errorf(llm.ErrIncomplete, name, "the stream ended before the response was complete")
 }
 
-// statusError returns the error for the HTTP status of the fault.
+// statusError returns the error for the fault's HTTP status.
 func (f Fault) statusError(name string) error {
 	h := http.Header{}
 	if f.RetryAfter != "" {

@@ -48,7 +48,7 @@ func (p geminiProtocol) midFailure(status int, message string) []byte {
 	return geminiFrame(p.failure(status, message))
 }
 
-// geminiStatus returns Google's name of an HTTP status.
+// geminiStatus returns Google's name for an HTTP status.
 func geminiStatus(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -90,7 +90,7 @@ func (geminiProtocol) unary(rep reply) []byte {
 	return geminiResponse(rep, geminiParts(rep), true)
 }
 
-// stream encodes a response for every part, and one that ends the answer.
+// stream encodes a response for every part, and a last response that ends the answer.
 func (geminiProtocol) stream(rep reply) [][]byte {
 	var frames [][]byte
 	for _, part := range geminiParts(rep) {
@@ -132,8 +132,8 @@ func geminiFinish(reason llm.FinishReason) string {
 	return "OTHER"
 }
 
-// geminiParts returns the parts of an answer as they are streamed: text in pieces, with its signature on an empty one
-// after it; calls whole.
+// geminiParts returns an answer's parts as they are streamed: text in pieces, with its signature on an empty text after
+// it; calls whole.
 func geminiParts(rep reply) (parts []geminiObject) {
 	add := func(part geminiObject, signature string) {
 		if signature != "" {

@@ -131,7 +131,7 @@ func (c *geminiCheck) call(path string, f map[string]any) geminiCallRef {
 	return geminiCallRef{id, name}
 }
 
-// response removes the answered call from the open ones.
+// response removes the answered call from open.
 func (c *geminiCheck) response(path string, f map[string]any, open []geminiCallRef) []geminiCallRef {
 	c.object(path+".functionResponse", f, "id", "name", "response", "parts", "willContinue", "scheduling")
 	name, _ := f["name"].(string)

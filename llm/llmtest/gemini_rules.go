@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// geminiStandIn is a signature that the API accepts in place of one that is not known.
+// geminiStandIn is a signature that the API accepts in place of an unknown signature.
 const geminiStandIn = "skip_thought_signature_validator"
 
-// thinkingRules checks the thinking settings of a model.
+// thinkingRules checks thinking settings for the model.
 func (c *geminiCheck) thinkingRules(t geminiObject) {
 	if c.rules == nil {
 		return
@@ -27,7 +27,7 @@ func (c *geminiCheck) thinkingRules(t geminiObject) {
 	}
 }
 
-// outputLimit checks the maximum output of a model.
+// outputLimit checks the maximum output for the model.
 func (c *geminiCheck) outputLimit(config geminiObject) {
 	if c.rules == nil {
 		return
@@ -42,12 +42,12 @@ func (c *geminiCheck) outputLimit(config geminiObject) {
 }
 
 // needsSignature reports whether a call in a content must have a signature. Models with rules check the current turn
-// only, which begins with the last content of the user that is not a response.
+// only, which begins with the last user content that is not a response.
 func (c *geminiCheck) needsSignature(content int) bool {
 	return c.strict && (c.rules == nil || content > c.turn)
 }
 
-// turnStart returns the index of the content that begins the current turn.
+// turnStart returns the index where the current turn begins.
 func turnStart(contents []any) int {
 	for i := len(contents) - 1; i > 0; i-- {
 		content, _ := contents[i].(geminiObject)
@@ -68,7 +68,7 @@ func turnStart(contents []any) int {
 	return 0
 }
 
-// geminiSign returns the signature of a function call.
+// geminiSign returns a function call's signature.
 func geminiSign(call geminiObject) string {
 	return base64.StdEncoding.EncodeToString([]byte("thought|" + geminiMAC(call)))
 }
@@ -98,7 +98,7 @@ func (c *geminiCheck) signature(at string, part, call geminiObject) {
 	}
 }
 
-// examine checks the length of the input.
+// examine checks the input length.
 func (geminiProtocol) examine(config ServerConfig, r *http.Request, body []byte) (findings, error) {
 	limit := int64(0)
 	if r != nil {

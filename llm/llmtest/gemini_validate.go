@@ -31,7 +31,7 @@ func (geminiProtocol) validate(r *http.Request, body []byte) error {
 	return c.err
 }
 
-// geminiCheck records the first error of a request.
+// geminiCheck records the first error in a request.
 type geminiCheck struct {
 	strict    bool
 	rules     *geminiRules // nil if the model is unknown
@@ -111,7 +111,7 @@ func (c *geminiCheck) declaration(path string, v any) {
 
 var geminiTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
-// schema checks the parts of a JSON Schema that the API checks.
+// schema checks a JSON Schema as far as the API does.
 func (c *geminiCheck) schema(path string, v any) {
 	if _, ok := v.(bool); ok {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// linked is a recorded session. Steps are the ids of its exchanges.
+// linked is a recorded session. Steps are its exchanges' IDs.
 type linked struct {
 	ID       string
 	Protocol string
@@ -60,7 +60,7 @@ func recorded(raw json.RawMessage) []byte {
 	return raw
 }
 
-// linkedCorpus returns the sessions of a protocol and their exchanges by id.
+// linkedCorpus returns the sessions for a protocol and their exchanges by ID.
 func linkedCorpus(t *testing.T, protocol string) ([]linked, map[string]*exchange) {
 	t.Helper()
 	var sessions []linked
@@ -91,7 +91,7 @@ func linkedCorpus(t *testing.T, protocol string) ([]linked, map[string]*exchange
 	return sessions, all
 }
 
-// linkedDialects maps the corpus's protocols to dialects, to the members of a request with the conversation, and to the
+// linkedDialects maps the corpus's protocols to dialects, to the request members with the conversation, and to the
 // members in it with opaque values.
 var linkedDialects = map[string]struct {
 	wire.Dialect
@@ -138,7 +138,7 @@ type replay struct {
 	t       *testing.T
 	session linked
 	answers [][]byte // recorded so far
-	known   []string // opaque values of the last answer, from the corpus
+	known   []string // opaque values in the last answer, from the corpus
 	opaque  int      // echoed known values
 	other   int      // echoed values that are older, encoded differently or not listed
 }
@@ -196,7 +196,7 @@ func (p *replay) answer(d wire.Dialect, x *exchange) llm.Message {
 	return a.Response().Message
 }
 
-// compare checks that our request has the echoes of the real one.
+// compare checks that our request has the same echoes as the real request.
 func (p *replay) compare(x *exchange, r *llm.Request, real []byte) {
 	d := linkedDialects[p.session.Protocol]
 	call, err := d.Encode(r)
@@ -212,7 +212,7 @@ func (p *replay) compare(x *exchange, r *llm.Request, real []byte) {
 		seen[e.value] = true
 		i := slices.IndexFunc(ours, e.same)
 		if i < 0 && !slices.Contains(p.known, e.value) {
-			// OpenAI encrypts reasoning again at the end of a stream. Both values are valid.
+			// OpenAI encrypts reasoning again when a stream ends. Both values are valid.
 			i = slices.IndexFunc(ours, func(o echo) bool { return o.key == "encrypted" && slices.Contains(p.known, o.value) })
 		}
 		if i < 0 {
@@ -246,7 +246,7 @@ func (e echo) same(o echo) bool {
 
 func standardBase64(s string) string { return strings.NewReplacer("-", "+", "_", "/").Replace(s) }
 
-// echoes returns the values of the keys in v, in order. Place identifies the object around v.
+// echoes returns the values for the keys in v, in order. Place identifies the object around v.
 func echoes(v any, place string, keys []string) (out []echo) {
 	switch v := v.(type) {
 	case []any:
@@ -268,8 +268,8 @@ func echoes(v any, place string, keys []string) (out []echo) {
 	return slices.Compact(out) // some clients send reasoning twice
 }
 
-// placeOf identifies an object by its call, the ids of its calls or its text, or returns "". Real clients make up ids
-// for Gemini's calls, and some change arguments.
+// placeOf identifies an object by its call, its calls' IDs or its text, or returns "". Real clients invent IDs for
+// Gemini's calls, and some change arguments.
 func placeOf(object map[string]any) string {
 	if call, ok := object["functionCall"].(map[string]any); ok {
 		return fmt.Sprint("call of ", call["name"])
@@ -289,7 +289,7 @@ func placeOf(object map[string]any) string {
 	return ""
 }
 
-// tree returns these members of a request.
+// tree returns these members from a request.
 func tree(t *testing.T, body []byte, members []string) any {
 	t.Helper()
 	var request map[string]any

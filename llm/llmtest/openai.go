@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// openaiProtocol is the server's side of the OpenAI Responses API.
+// openaiProtocol is the server side of the OpenAI Responses API.
 type openaiProtocol struct{}
 
 func (openaiProtocol) match(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/responses") }
@@ -65,11 +65,11 @@ type openaiItem struct {
 	part     llm.Part
 	cut      bool // truncated
 	raw      json.RawMessage
-	phase    string // of a message
+	phase    string // message phase
 	secret   string // of reasoning
 }
 
-// items returns the output items of a reply.
+// items returns a reply's output items.
 func (openaiProtocol) items(rep reply) []openaiItem {
 	var items []openaiItem
 	add := func(prefix, kind string, p llm.Part) {
@@ -198,7 +198,7 @@ func (openaiProtocol) response(rep reply, status string, output ...json.RawMessa
 		"error", failure, "incomplete_details", details, "model", rep.Model, "output", list(output...), "usage", usage)
 }
 
-// status returns the status of a response with this finish.
+// status returns the response status for a finish reason.
 func (openaiProtocol) status(reason llm.FinishReason) string {
 	switch reason {
 	case llm.FinishStop, llm.FinishToolCalls:

@@ -9,14 +9,14 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// openaiInput checks the input items of a request.
+// openaiInput checks a request's input items.
 type openaiInput struct {
 	stored    bool // the server stores items, so ids may refer to them
 	elsewhere bool // the conversation starts before the input
 	calls     map[string]*openaiCall
 	ids       map[string]bool // of items and of unchecked calls
-	thinking  string          // the id of the last reasoning item
-	waiting   bool            // it needs an item of the model after it
+	thinking  string          // last reasoning item's ID
+	waiting   bool            // one of the model's items must follow
 	follower  string          // identifies that item, if it is known
 	rules     *openaiRules    // nil if the model is unknown
 }

@@ -94,7 +94,7 @@ func (c *openaiInput) additionalTools(at string, v wire.Value) error {
 	return c.rules.strictTools(at+".tools", v.Get("tools"))
 }
 
-// examine checks the length of the input.
+// examine checks the input length.
 func (openaiProtocol) examine(c ServerConfig, _ *http.Request, body []byte) (findings, error) {
 	v := wire.Value(body)
 	rules := openaiRulesOf(v.Get("model").Str())
@@ -118,7 +118,7 @@ func (openaiProtocol) examine(c ServerConfig, _ *http.Request, body []byte) (fin
 // The ids of messages end with a letter for their phase, so that the server notices messages that lost it.
 var openaiPhases = map[byte]string{'c': "commentary", 'f': "final_answer"}
 
-// openaiPhase returns the phase of a text in an answer, or "" if the model has none. Text before calls is commentary.
+// openaiPhase returns the phase for a text in an answer, or "" if the model has none. Text before calls is commentary.
 func openaiPhase(rep reply) string {
 	if rules := openaiRulesOf(rep.Model); rules == nil || !rules.phases {
 		return ""
@@ -129,7 +129,7 @@ func openaiPhase(rep reply) string {
 	return "final_answer"
 }
 
-// phase checks that a message of the model has the phase that it was returned with.
+// phase checks that a model's message has the same phase as it was returned with.
 func (c *openaiInput) phase(at string, v wire.Value) error {
 	id := v.Get("id").Str()
 	if c.rules == nil || !c.rules.phases || !strings.HasPrefix(id, "msg_") {
@@ -141,7 +141,7 @@ func (c *openaiInput) phase(at string, v wire.Value) error {
 	return nil
 }
 
-// openaiSecret begins encrypted content of the server.
+// openaiSecret begins content that the server encrypted.
 const openaiSecret = "gAAAAABllmtest_"
 
 // openaiEncrypt returns the encrypted content of reasoning, which names its model and the item after it.
@@ -155,7 +155,7 @@ func openaiMAC(fields []string) string {
 	return fmt.Sprintf("%x", hmac256([]byte("llmtest"), strings.Join(fields[:2], "\n")))
 }
 
-// openaiFollower identifies the item after reasoning by what the model wrote.
+// openaiFollower identifies the item after reasoning by its content.
 func openaiFollower(item wire.Value) string {
 	if !item.Exists() {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// openaiParameters are the members of a request.
+// openaiParameters are the request members.
 var openaiParameters = []string{
 	"access_programs", "background", "context_management", "conversation", "image", "include", "input", "instructions",
 	"max_output_tokens", "max_tool_calls", "metadata", "model", "moderation", "parallel_tool_calls",
@@ -45,7 +45,7 @@ func (openaiProtocol) validate(_ *http.Request, body []byte) error {
 	return c.check(v.Get("input"))
 }
 
-// openaiScalars checks the types and ranges of the simple parameters.
+// openaiScalars checks types and ranges for the simple parameters.
 func openaiScalars(v wire.Value) error {
 	if v.Get("model").Str() == "" && !v.Get("prompt").Exists() {
 		return errors.New("missing required parameter: 'model'")
@@ -73,7 +73,7 @@ type openaiRange struct {
 	min, max float64
 }
 
-// openaiTypes checks the first bytes of the members' values and the ranges of numbers.
+// openaiTypes checks the first byte of each member's value and the number ranges.
 func openaiTypes(v wire.Value, kinds map[string]string, ranges []openaiRange) error {
 	for m := v.Members(); m.Next(); {
 		if want, ok := kinds[string(m.Key)]; ok && m.Value.Exists() && !slices.Contains([]byte(want), m.Value.Kind()) {

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// refuses returns the first item of the request that contains the script's poison, or nil.
+// refuses returns the first request item that contains the script's poison, or nil.
 func (s *Script) refuses(r *llm.Request) *llm.Item {
 	if s.Poison == "" {
 		return nil
@@ -50,14 +50,14 @@ func holds(p llm.Part, poison string) bool {
 	return false
 }
 
-// poisonError returns the error of a call with poison in memory.
+// poisonError returns the error for a call with poison in memory.
 func (s *Script) poisonError(at *llm.Item) error {
 	e := llm.Errorf(llm.ErrInvalidRequest, s.Name(), "message %d, part %d: the content cannot be processed", at.Message, at.Part)
 	e.Status, e.Item, e.UsageComplete = 400, at, true
 	return e
 }
 
-// poisoned returns the path, as names and indexes, of the first part in a request body that contains poison, or nil.
+// poisoned returns the path, as names and indexes, to the first part in a request body that contains poison, or nil.
 // Files are compared whole, in base64.
 func poisoned(body []byte, list, poison string) []any {
 	var request map[string]any
@@ -74,7 +74,7 @@ func poisoned(body []byte, list, poison string) []any {
 	return path
 }
 
-// pathTo returns the path to the first string that contains one of the texts.
+// pathTo returns the path to the first string that contains any text.
 func pathTo(path []any, v any, texts ...string) []any {
 	switch v := v.(type) {
 	case string:

@@ -14,14 +14,14 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// protocol is the server's side of a wire protocol.
+// protocol is the server side of a wire protocol.
 type protocol interface {
 	// match reports whether the request is for this protocol.
 	match(r *http.Request) bool
 	dialect() wire.Dialect
-	// base returns the provider's name in package connect and the path of the adapter's base URL.
+	// base returns the provider's name in package connect and the path in the adapter's base URL.
 	base() (provider, path string)
-	// key returns the API key of the request, or "".
+	// key returns the request's API key, or "".
 	key(r *http.Request) string
 	// validate returns the error for a request that the real API would refuse.
 	validate(r *http.Request, body []byte) error
@@ -31,10 +31,11 @@ type protocol interface {
 	unary(rep reply) []byte
 	// stream encodes a reply as server-sent events, each with its blank line.
 	stream(rep reply) [][]byte
-	// failure encodes the body of an HTTP error, midFailure an error event of a stream.
+	// failure encodes an HTTP error body, midFailure an error event in a stream.
 	failure(status int, message string) []byte
 	midFailure(status int, message string) []byte
-	// refusal returns the member of a request that holds its items, and the error message for the item at a path.
+	// refusal returns the request member that holds its items, and a function for the error message about the item at a
+	// path.
 	refusal() (list string, complain func(path []any) string)
 	// requestID returns the header that identifies an answer.
 	requestID(id string) (header, value string)
@@ -73,7 +74,7 @@ func examine(c ServerConfig, p protocol, r *http.Request, body []byte) (findings
 	return findings{}, nil
 }
 
-// tokens estimates the input of a request. Files count as 1,600 tokens.
+// tokens estimates a request's input. Files count as 1,600 tokens.
 func tokens(body []byte) int64 {
 	n := int64(len(body))
 	for rest := body; ; {
@@ -104,7 +105,7 @@ func tooLong(c ServerConfig, limit int64, body []byte, format string) error {
 	return nil
 }
 
-// apiError is the text of an API's error.
+// apiError is an API's error text.
 type apiError string
 
 func (e apiError) Error() string { return string(e) }
@@ -158,7 +159,7 @@ func object(pairs ...any) json.RawMessage {
 	return e.Buf
 }
 
-// list encodes values as an array, also if there are none.
+// list encodes values as an array, even without values.
 func list(items ...json.RawMessage) json.RawMessage {
 	var e wire.Encoder
 	e.Open('[')

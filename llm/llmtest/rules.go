@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// The tables below say what the APIs accept for each model. They are written from the vendors' documentation and share
-// nothing with the catalogue of package llm, so that a mistake in one of them shows. Models that are not listed have
-// the general rules of their protocol only.
+// The tables below list the settings that the APIs accept for each model. They are written from the vendors'
+// documentation and share nothing with package llm's catalogue, so that a mistake in either of them shows. Models that
+// are not listed have only their protocol's general rules.
 
 // refusal is when an API refuses a setting.
 type refusal int
@@ -20,7 +20,7 @@ const (
 	both             // temperature and top_p together
 )
 
-// claudeRules are the rules of a Claude model.
+// claudeRules are the rules for a Claude model.
 type claudeRules struct {
 	name     string
 	thinking string // accepted values of thinking.type
@@ -263,8 +263,8 @@ var claudeModels = []claudeRules{
 	{name: "claude-haiku-4-5", thinking: "enabled disabled", forced: thinking, sampling: both, input: 200_000},
 }
 
-// claudeRulesOf returns the rules of a model, or nil. The names on cloud platforms have a prefix such as
-// "us.anthropic." and a suffix such as "-20251001-v1:0" or "@20251001".
+// claudeRulesOf returns a model's rules, or nil. The names on cloud platforms have a prefix such as "us.anthropic." and
+// a suffix such as "-20251001-v1:0" or "@20251001".
 func claudeRulesOf(model string) *claudeRules {
 	if i := strings.LastIndex(model, "anthropic."); i >= 0 {
 		model = model[i+len("anthropic."):]
@@ -284,7 +284,7 @@ func claudeRulesOf(model string) *claudeRules {
 // canRead reports whether the model reads the thinking of another one.
 func (r *claudeRules) canRead(author string) bool { return r.name == author || lists(r.reads, author) }
 
-// openaiRules are the rules of an OpenAI model.
+// openaiRules are the rules for an OpenAI model.
 type openaiRules struct {
 	name      string
 	efforts   string
@@ -341,7 +341,7 @@ var openaiModels = []openaiRules{
 	{name: "gpt-5-nano", efforts: "minimal low medium high", retention: "in_memory 24h", input: 272_000},
 }
 
-// openaiRulesOf returns the rules of a model, or nil.
+// openaiRulesOf returns a model's rules, or nil.
 func openaiRulesOf(model string) *openaiRules {
 	model = undated(model)
 	i := slices.IndexFunc(openaiModels, func(r openaiRules) bool { return r.name == model })
@@ -351,7 +351,7 @@ func openaiRulesOf(model string) *openaiRules {
 	return &openaiModels[i]
 }
 
-// geminiRules are the rules of a Gemini model.
+// geminiRules are the rules for a Gemini model.
 type geminiRules struct {
 	name   string
 	levels string // accepted values of thinkingLevel
@@ -373,7 +373,7 @@ var geminiModels = []geminiRules{
 	{name: "gemini-2.5-flash", budget: never, output: 65_536, unary: 65_536, input: 1_048_576},
 }
 
-// geminiRulesOf returns the rules of a model, or nil.
+// geminiRulesOf returns a model's rules, or nil.
 func geminiRulesOf(model string) *geminiRules {
 	model = model[strings.LastIndexByte(model, '/')+1:]
 	i := slices.IndexFunc(geminiModels, func(r geminiRules) bool { return r.name == model })
@@ -383,7 +383,7 @@ func geminiRulesOf(model string) *geminiRules {
 	return &geminiModels[i]
 }
 
-// chatRules are the rules of a model with a Chat Completions API that is not OpenAI's.
+// chatRules are the rules for a model with a Chat Completions API that is not OpenAI's.
 type chatRules struct {
 	name     string
 	efforts  string // accepted values of reasoning_effort
@@ -412,7 +412,7 @@ var chatModels = []chatRules{
 	{name: "glm-5.3-flash", efforts: "low high max", thinking: "enabled disabled"},
 }
 
-// chatRulesOf returns the rules of a model, or nil.
+// chatRulesOf returns a model's rules, or nil.
 func chatRulesOf(model string) *chatRules {
 	i := slices.IndexFunc(chatModels, func(r chatRules) bool { return r.name == model })
 	if i < 0 {
@@ -424,7 +424,7 @@ func chatRulesOf(model string) *chatRules {
 // lists reports whether a list of words has a word.
 func lists(words, word string) bool { return slices.Contains(strings.Fields(words), word) }
 
-// undated returns the name of a model without a date such as "-20260922" or "-2026-09-22".
+// undated returns a model's name without a date such as "-20260922" or "-2026-09-22".
 func undated(model string) string {
 	for _, layout := range []string{"-00000000", "-0000-00-00"} {
 		if i := len(model) - len(layout); i > 0 && strings.Map(digitsToZero, model[i:]) == layout {

@@ -10,13 +10,13 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// catalogueRules returns a model of the catalogue, if that has rules for it.
+// catalogueRules returns a catalogue model, if the catalogue has rules for it.
 func catalogueRules(provider, name string) (llm.Model, bool) {
 	m, ok := llm.DefaultCatalogue().Lookup(provider, name)
 	return m, ok && !reflect.ValueOf(m.Rules).IsZero()
 }
 
-// words returns a list in alphabetical order, without "none" where that is not a value of the API.
+// words returns a list in alphabetical order, without "none" where the API does not have that value.
 func words(list []string, none bool) string {
 	list = slices.Clone(list)
 	slices.Sort(list)

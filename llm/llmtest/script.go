@@ -1,10 +1,10 @@
 // Package llmtest is a test kit for programs that call language models. It needs no model.
 //
-// A [Script] defines what the model does, turn by turn. It is an llm.Provider itself, for tests in memory. A
-// [Server] plays the same script over HTTP in the wire protocols of OpenAI (Responses and Chat Completions),
-// Anthropic and Gemini. It validates every request as strictly as the real APIs, and can simulate network and
-// provider failures ([Fault]). [Recorder] and [Replayer] record HTTP traffic in cassettes and replay it. Package
-// conformance is the test suite for adapters.
+// A [Script] defines the model's behaviour, turn by turn. It is an llm.Provider itself, for tests in memory. A [Server]
+// plays the same script over HTTP in the OpenAI (Responses and Chat Completions), Anthropic and Gemini protocols. It
+// validates every request as strictly as the real APIs, and can simulate network and provider failures ([Fault]).
+// [Recorder] and [Replayer] record HTTP traffic in cassettes and replay it. Package conformance is the test suite for
+// adapters.
 package llmtest
 
 import (
@@ -25,7 +25,7 @@ import (
 type Turn struct {
 	Parts  []llm.Part       // the answer; a tool call without an ID gets one
 	Finish llm.FinishReason // default: FinishToolCalls if there are calls, else FinishStop
-	Detail string           // about the finish, such as the category of a refusal
+	Detail string           // about the finish, such as a refusal's category
 	Usage  llm.Usage        // default: an estimate
 	Chunk  int              // approximate bytes of text per delta; default 16
 
@@ -109,7 +109,7 @@ func (s *Script) next(r *llm.Request) (Turn, error) {
 	return s.complete(t, r), nil
 }
 
-// complete sets the defaults of a turn.
+// complete sets a turn's defaults.
 func (s *Script) complete(t Turn, r *llm.Request) Turn {
 	finish := llm.FinishStop
 	t.Parts = slices.Clone(t.Parts)
@@ -142,8 +142,8 @@ func (s *Script) complete(t Turn, r *llm.Request) Turn {
 	return t
 }
 
-// compaction returns the summary of a conversation as a server sends it, with the text of the parts. Without text it
-// is a failed one.
+// compaction returns a conversation summary as a server sends it, with the parts' text. Without text it is a failed
+// compaction.
 func compaction(parts []llm.Part) llm.Part {
 	var content any
 	if text := (llm.Message{Parts: parts}).Text(); text != "" {
@@ -180,8 +180,8 @@ func estimate(r *llm.Request, answer []llm.Part) llm.Usage {
 	return llm.Usage{Input: int64(in/4 + 1), Output: int64(size(answer)/4 + 1)}
 }
 
-// Stream plays the next turn in memory. Faults of the connection become the errors that an adapter reports for
-// them; SlowFirstByte, Duplicate and Pings have no effect.
+// Stream plays the next turn in memory. Connection faults become the errors that an adapter reports for them;
+// SlowFirstByte, Duplicate and Pings have no effect.
 func (s *Script) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	return func(yield func(llm.StreamEvent, error) bool) {
 		if at := s.refuses(r); at != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Server plays a script over HTTP in all wire protocols, including those of cloud platforms. The path of a request selects
-// the protocol. Requests that the real API would refuse are refused with errors of the same form.
+// Server plays a script over HTTP in all wire protocols, cloud platforms included. The request path selects the
+// protocol. Requests that the real API would refuse are refused with the same kind of error.
 type Server struct {
 	config    ServerConfig
 	protocols []protocol
@@ -43,13 +43,13 @@ type ServerConfig struct {
 	// Blind answers without parsing the conversation: nothing is validated, and the script only sees the model.
 	// This is faster for long sessions. Check Bodies afterwards.
 	Blind bool
-	// MaxInput is the maximum input in tokens, estimated as a quarter of the bytes. 0 means the limit of the model.
+	// MaxInput is the maximum input in tokens, estimated as a quarter of the bytes. 0 means the model's limit.
 	MaxInput int64
 	// NeedPhase refuses answers of OpenAI models without a phase, also if they are not known to have had one.
 	NeedPhase bool
 
-	// Claude models bind thinking to everything before it and refuse requests that changed that, unless a request
-	// asks for thinking to be dropped. Dropped returns what was dropped.
+	// Claude models bind thinking to everything before it and refuse requests that changed that, unless a request asks
+	// for thinking to be dropped. Dropped returns the dropped thinking.
 	//
 	// NeverDrop refuses such requests too. CountDrops records dropped thinking in Violations.
 	NeverDrop, CountDrops bool
@@ -105,7 +105,7 @@ func (s *Server) BaseURL(name string) string {
 	panic(fmt.Sprintf("llmtest: Server.BaseURL: unknown dialect %q; use one of %s", name, strings.Join(names, ", ")))
 }
 
-// Violations returns the errors of the requests refused so far.
+// Violations returns the errors for the requests refused so far.
 func (s *Server) Violations() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,14 +128,14 @@ func (s *Server) Cached() int {
 	return s.cached
 }
 
-// Bodies returns the bodies of the requests received so far.
+// Bodies returns the request bodies received so far.
 func (s *Server) Bodies() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.bodies)
 }
 
-// Validate checks a request body as the server does, by the name of its dialect.
+// Validate checks a request body as the server does, by dialect name.
 func Validate(dialect string, body []byte) error {
 	for _, p := range protocols() {
 		if p.dialect().Name() == dialect {
@@ -211,10 +211,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p protocol) {
 type cloudProtocol interface {
 	// authorized reports whether a request is signed with the key, or has it as a token; "" accepts any key.
 	authorized(r *http.Request, body []byte, key string) bool
-	// contentType is the type of a stream, and reframe encodes a server-sent event for it.
+	// contentType is a stream's type, and reframe encodes a server-sent event for it.
 	contentType() string
 	reframe(sse []byte) []byte
-	// errorType is the value of the header X-Amzn-Errortype, or "".
+	// errorType is the value for the header X-Amzn-Errortype, or "".
 	errorType(status int) string
 }
 
@@ -268,7 +268,7 @@ func (s *Server) note(found findings) {
 	}
 }
 
-// modelOf returns the model of a request. Gemini and the cloud platforms have it in the path.
+// modelOf returns a request's model. Gemini and the cloud platforms have it in the path.
 func modelOf(r *http.Request, model string) string {
 	if _, rest, ok := strings.Cut(r.URL.Path, "/model/"); ok && model == "" {
 		return rest[:strings.LastIndexByte(rest, '/')]

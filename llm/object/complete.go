@@ -9,9 +9,8 @@ import (
 
 const maxDepth = 1000
 
-// complete returns valid JSON for a prefix of a JSON object or array. It removes an incomplete end, such as a
-// key without a value or a number that may continue, and closes strings and brackets. It reports false for
-// any other text.
+// complete returns valid JSON for a prefix of a JSON object or array. It removes an incomplete end, such as a key
+// without a value or a number that may continue, and closes strings and brackets. It reports false for any other text.
 func complete(prefix string) (string, bool) {
 	if prefix == "" || prefix[0] != '{' && prefix[0] != '[' {
 		return "", false
@@ -108,7 +107,7 @@ func (c *completion) nested(i int, open byte) int {
 	return i + 1
 }
 
-// key scans a member name and its colon and returns the start of the value, or -1.
+// key scans a member name and its colon and returns where the value starts, or -1.
 func (c *completion) key(i int) int {
 	if c.text[i] != '"' {
 		return -1
@@ -148,7 +147,7 @@ func (c *completion) str(start int, value bool) int {
 	return -1
 }
 
-// escape returns the end of the escape sequence or surrogate pair at i, or -1 if it is incomplete or malformed.
+// escape returns where the escape sequence or surrogate pair at i ends, or -1 if it is incomplete or malformed.
 func (c *completion) escape(i int) int {
 	if i+1 >= len(c.text) {
 		return -1

@@ -17,18 +17,17 @@ import (
 type Form struct {
 	output  llm.OutputFormat
 	schema  *jsonschema.Resolved
-	wrapped bool // the value is the member "value" of an object
+	wrapped bool // the value is an object's member "value"
 	array   bool // the schema requires an object whose only member, "value", is an array
 }
 
 const (
-	answerName = "answer" // default name of the output
-	valueName  = "value"  // of the member that holds a value that is not an object
+	answerName = "answer" // default output name
+	valueName  = "value"  // member that holds a value other than an object
 )
 
-// FormOf returns the form for a Go type. The "json" and "jsonschema" tags describe its fields to the model.
-// Providers require an object at the root of a schema: FormOf wraps any other type in one, and [Form.Decode]
-// unwraps it.
+// FormOf returns the form for a Go type. The "json" and "jsonschema" tags describe its fields to the model. Providers
+// require an object as a schema's root: FormOf wraps any other type in an object, and [Form.Decode] unwraps it.
 func FormOf[T any]() (*Form, error) {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -79,7 +78,7 @@ func ParseForm(output llm.OutputFormat) (*Form, error) {
 	return newForm(output, schema, false)
 }
 
-// bare returns the schema of the value in an object that [FormOf] put it in, or nil for other schemas.
+// bare returns the schema for the value in an object that [FormOf] added, or nil for other schemas.
 func bare(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Type != "object" || len(s.Properties) != 1 || len(s.Required) != 1 || s.Required[0] != valueName {
 		return nil
@@ -135,7 +134,7 @@ func isStrict(s *jsonschema.Schema) bool {
 // Output returns the output format for a request. Its Strict is set by default if the schema allows it.
 func (f *Form) Output() llm.OutputFormat { return f.output }
 
-// Ask returns the message that requests the object from a model at the end of its work.
+// Ask returns the message that requests the object from a model when its work is done.
 func (f *Form) Ask() string {
 	if len(f.output.Schema) == 0 {
 		return "Return the result of your work now, as a JSON object and nothing else."
@@ -148,12 +147,12 @@ func (f *Form) Repair(wrong error) string {
 	return fmt.Sprintf("That is not the requested object: %v. Return it again, as JSON and nothing else.", wrong)
 }
 
-// Extract returns the JSON in an answer: its text without a fenced code block around it, or else the arguments
-// of a call of the output tool. It returns "" if there is neither. An array is put into the object that the schema of
-// [FormOf] requires.
+// Extract returns the JSON in an answer: its text without a fenced code block around it, or else the arguments in a
+// call to the output tool. It returns "" if it finds neither. An array is put into the object that [FormOf]'s schema
+// requires.
 func (f *Form) Extract(msg llm.Message) string { return f.wrap(unfence(f.answer(msg))) }
 
-// answer returns the text of a message that should contain the value.
+// answer returns the text in a message that should contain the value.
 func (f *Form) answer(msg llm.Message) string {
 	if text := msg.Text(); strings.TrimSpace(text) != "" {
 		return text

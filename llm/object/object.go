@@ -1,7 +1,7 @@
 // Package object requests Go values from models instead of text.
 //
-// The JSON Schema of the type is sent with the request, and the answer is checked against it. The result is a
-// value of the type, or an error that describes what does not match.
+// The type's JSON Schema is sent with the request, and the answer is checked against it. The result is a value of that
+// type, or an error that describes the mismatch.
 package object
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Generate makes a call whose answer is a T. The "json" and "jsonschema" tags of T describe its fields to the
-// model. A Schema in r.Output replaces that of T.
+// Generate makes a call whose answer is a T. T's "json" and "jsonschema" tags describe its fields to the model. A
+// Schema in r.Output replaces T's own.
 //
-// If the answer is not a T, Generate returns the response and an *llm.Error of kind llm.ErrNoObject, whose Body
-// is the text of the answer. The answer may be in a fenced code block.
+// If the answer is not a T, Generate returns the response and an *llm.Error of kind llm.ErrNoObject, whose Body is the
+// answer's text. The answer may be in a fenced code block.
 func Generate[T any](ctx context.Context, c *llm.Client, r *llm.Request) (T, *llm.Response, error) {
 	var zero T
 	f, err := formFor[T](r.Output)
@@ -30,8 +30,8 @@ func Generate[T any](ctx context.Context, c *llm.Client, r *llm.Request) (T, *ll
 	return value, resp, err
 }
 
-// formFor returns the form for T, or for the schema of the request. Name, description and strictness are those
-// of the request, if set.
+// formFor returns the form for T, or for the request's schema. Name, description and strictness come from the request,
+// if set.
 func formFor[T any](given *llm.OutputFormat) (*Form, error) {
 	if given != nil && given.Schema != nil {
 		return ParseForm(*given)
@@ -50,7 +50,7 @@ func formFor[T any](given *llm.OutputFormat) (*Form, error) {
 	return f, nil
 }
 
-// request returns a copy of the request with the form's output.
+// request returns a copy of r with the form's output.
 func (f *Form) request(r *llm.Request) *llm.Request {
 	request := *r
 	output := f.output

@@ -19,7 +19,7 @@ type recipe struct {
 	Time  int      `json:"time,omitempty"`
 }
 
-// speaker is a provider that sends text in small pieces, or in a call of the tool "answer".
+// speaker is a provider that sends text in small pieces, or in a call to the tool "answer".
 type speaker struct {
 	text    string
 	asTool  bool
@@ -228,8 +228,7 @@ func TestGenerate_FailedCallKeepsItsError(t *testing.T) {
 	}
 }
 
-// The adapter decides how a schema is requested: a tool choice of this package would be refused by models that always
-// think.
+// The adapter decides how a schema is requested: models that always think would refuse a tool choice set here.
 func TestGenerate_LeavesToolsAndChoiceToTheCaller(t *testing.T) {
 	for _, choice := range []llm.ToolChoice{{}, {Mode: llm.ToolAuto}} {
 		s := &speaker{text: `{"name":"soup","steps":[]}`, finish: llm.FinishStop}

@@ -49,7 +49,7 @@ type growth[T any] struct {
 	*Form
 	text  strings.Builder
 	tool  int    // index of the tool call with the value, from 1
-	shown string // JSON of the last update
+	shown string // JSON in the last update
 	next  int    // length of text at which to decode again
 }
 

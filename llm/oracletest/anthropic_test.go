@@ -61,8 +61,8 @@ func anthropicEncoded(t testing.TB, r *llm.Request) []byte {
 	return call.Body.Bytes()
 }
 
-// TestAnthropic_TheSDKsTypesHoldOurRequests decodes our bodies into the SDK's types and encodes them again. Only
-// stream is not one of their fields.
+// TestAnthropic_TheSDKsTypesHoldOurRequests decodes our bodies into the SDK's types and encodes them again. Only stream
+// is not one of their fields.
 func TestAnthropic_TheSDKsTypesHoldOurRequests(t *testing.T) {
 	parallel, budget := false, 2000
 	media := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{

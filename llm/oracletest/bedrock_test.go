@@ -98,7 +98,7 @@ func TestBedrock_WeReadWhatTheSDKWrites(t *testing.T) {
 	}
 }
 
-// TestBedrock_TheSDKsClientTalksToOurServer checks the signatures, the framing and the forms of the test server.
+// TestBedrock_TheSDKsClientTalksToOurServer checks the test server's signatures, framing and forms.
 func TestBedrock_TheSDKsClientTalksToOurServer(t *testing.T) {
 	turn := llmtest.Turn{Parts: []llm.Part{llm.Thinking{Text: "Hm."}, llm.Text{Text: "I look."}, llm.ToolCall{ID: "call_1", Name: "read_file", Arguments: `{"path":"a.go"}`}}, Usage: llm.Usage{Input: 10, Output: 5, CacheRead: 4}}
 	server := llmtest.StartServer(llmtest.ServerConfig{Script: &llmtest.Script{Reply: func(int, *llm.Request) llmtest.Turn { return turn }}, Key: awsSecret})

@@ -122,7 +122,7 @@ func chatClient(server *llmtest.Server) sdk.Client {
 	return sdk.NewClient(option.WithAPIKey("key"), option.WithBaseURL(server.BaseURL(chat.Name)), option.WithMaxRetries(0))
 }
 
-// chatCompare checks what the SDK read from the scripted turn.
+// chatCompare checks the turn that the SDK read against the script.
 func chatCompare(t *testing.T, c *sdk.ChatCompletion) {
 	t.Helper()
 	if len(c.Choices) != 1 {

@@ -102,7 +102,7 @@ func (c contest) streamOurs(t testing.TB) func() {
 	}
 }
 
-// requestOurs sends 200 messages with Reins. If cached, each request has two messages more than the one before;
+// requestOurs sends 200 messages with Reins. If cached, each request has two messages more than the previous request;
 // when the history has doubled it starts again, which is part of the cost.
 func (c contest) requestOurs(t testing.TB, cached bool) func() {
 	p := c.ours(c.short)
@@ -146,8 +146,7 @@ func measure(n int, run func()) cost {
 	return cost{cpu / time.Duration(n), float64(after.Mallocs-before.Mallocs) / float64(n)}
 }
 
-// print shows the costs of both sides. Only the allocations are asserted, because they do not depend on the load
-// of the machine.
+// print shows the costs on both sides. Only the allocations are asserted, because they do not depend on machine load.
 func (c contest) print(t *testing.T) {
 	row := func(what string, per int, want float64, theirs, ours cost) {
 		n := time.Duration(per)

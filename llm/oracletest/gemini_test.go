@@ -150,7 +150,7 @@ func TestGemini_SDKClientTalksToOurServer(t *testing.T) {
 	}
 }
 
-// geminiConversation runs the tools until there are no more calls, and returns the answers.
+// geminiConversation runs the tools until an answer has no calls, and returns the answers.
 func geminiConversation(t *testing.T, client *genai.Client, model string, stream bool) (answers []string) {
 	history := []*genai.Content{genai.NewContentFromText("look", genai.RoleUser)}
 	config := &genai.GenerateContentConfig{

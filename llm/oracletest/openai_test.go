@@ -67,7 +67,7 @@ func openaiEncoded(t testing.TB, r *llm.Request) []byte {
 	return call.Body.Bytes()
 }
 
-// openaiLeaves lists the leaves of a JSON value by their paths.
+// openaiLeaves lists a JSON value's leaves by their paths.
 func openaiLeaves(path string, v any, out map[string]string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -137,8 +137,8 @@ func TestOpenAI_SDKTypesHoldOurRequests(t *testing.T) {
 	t.Logf("%d leaves of a request went through the SDK's types", len(want))
 }
 
-// openaiExactly reads assistant messages and tool choices into their types. The SDK alone reads them as other
-// members of a union.
+// openaiExactly reads assistant messages and tool choices into their types. The SDK alone reads them as other union
+// members.
 func openaiExactly(t *testing.T, body []byte, got map[string]string) {
 	t.Helper()
 	var raw struct {
@@ -190,7 +190,7 @@ func openaiClient(t *testing.T, server *llmtest.Server) sdk.Client {
 	return sdk.NewClient(option.WithBaseURL(server.BaseURL(openai.Name)), option.WithAPIKey("key"), option.WithMaxRetries(0))
 }
 
-// openaiCheck compares what the SDK read with the script.
+// openaiCheck compares the response that the SDK read with the script.
 func openaiCheck(t *testing.T, resp *responses.Response) {
 	t.Helper()
 	want := llm.Message{Parts: openaiTurn.Parts}

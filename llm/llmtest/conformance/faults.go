@@ -37,7 +37,7 @@ func faultCases() []faultCase {
 	}
 }
 
-// longTurn returns a text long enough for every fault to hit the middle of its stream.
+// longTurn returns a text long enough for every fault to hit its stream in the middle.
 func longTurn(f llmtest.Fault) llmtest.Turn {
 	turn := llmtest.Say(strings.Repeat("All happy streams are alike. ", 40))
 	turn.Fault = f
@@ -66,8 +66,8 @@ func (s Subject) fault(t *testing.T, c faultCase) {
 	}
 }
 
-// cuts ends a stream with a tool call after every possible number of bytes: a call must never succeed with
-// part of the answer.
+// cuts truncates a stream with a tool call after every possible number of bytes: a call must never succeed with part of
+// the answer.
 func (s Subject) cuts(t *testing.T) {
 	r := s.serve(t, wire.Limits{}, &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
 		return llmtest.Turn{
@@ -81,7 +81,7 @@ func (s Subject) cuts(t *testing.T) {
 			if calls := resp.ToolCalls(); len(calls) != 1 || !sameJSON(calls[0].Arguments, `{"path":"a.go"}`) || resp.Text() != "Reading." {
 				t.Fatalf("cut at byte %d: the call succeeded with part of the answer: %+v", n, resp.Message)
 			}
-			return // later cuts only affect the rest of the protocol
+			return // later truncation only affects the protocol's last events
 		}
 		if kind := llm.KindOf(err); kind != llm.ErrIncomplete {
 			t.Fatalf("cut at byte %d: got %v (%s), want an incomplete stream", n, err, kind)
