@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
@@ -135,11 +136,7 @@ func newWireParse(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, ok := d.(wire.Parser)
-			if !ok {
-				return usagef("requests of protocol %q cannot be parsed", protocol)
-			}
-			r, dropped, err := p.Parse(body)
+			r, dropped, err := requests.Parse(d, body)
 			if err != nil {
 				return fmt.Errorf("invalid %s request: %w", protocol, err)
 			}

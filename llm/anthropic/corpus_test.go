@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/internal/corpus"
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -360,7 +361,7 @@ func TestCorpus_EveryRequestParsesAndEncodesToItself(t *testing.T) {
 				continue
 			}
 			d := NewDialect(Config{})
-			r, dropped, err := d.(wire.Parser).Parse([]byte(ia.Request.Body))
+			r, dropped, err := requests.Parse(d, []byte(ia.Request.Body))
 			if err != nil {
 				t.Errorf("%s: %v", ia.ID, err)
 				continue

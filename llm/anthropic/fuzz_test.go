@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -81,8 +82,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model":"m","max_tokens":5,"system":"s","messages":[{"role":"user","content":"hi"}],"stream":true}`))
 	f.Add([]byte(`{"model":"m","max_tokens":5,"thinking":{"type":"enabled","budget_tokens":2000},"tools":[{"name":"f","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}},{"type":"web_search_20250305","name":"w"}],"tool_choice":{"type":"any","disable_parallel_tool_use":true},"output_config":{"effort":"high","format":{"type":"json_schema","schema":{}}},"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"cG5n"}}],"is_error":false},{"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"},"title":"t"}]},{"role":"system","content":[{"type":"text","text":"x"}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d := NewDialect(Config{}).(*dialect)
-		r, _, err := d.Parse(data)
+		d := NewDialect(Config{})
+		r, _, err := requests.Parse(d, data)
 		if err != nil || r.Model == "" {
 			return
 		}
@@ -94,7 +95,7 @@ func FuzzParse(f *testing.F) {
 		if !json.Valid(once) {
 			t.Fatalf("%s encodes to %s", data, once)
 		}
-		again, _, err := d.Parse(once)
+		again, _, err := requests.Parse(d, once)
 		if err != nil {
 			t.Fatalf("%s does not parse again: %v", once, err)
 		}
@@ -102,7 +103,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s does not encode again: %v", once, err)
 		}
-		if twice := call.Body.Bytes(); !same(once, twice) {
+		if twice := call.Body.Bytes(); !sameJSON(once, twice) {
 			t.Fatalf("%s\nbecame %s\nand then %s", data, once, twice)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reins-agent/reins/internal/corpus"
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -217,7 +218,7 @@ func TestCorpus_EveryRequestParsesAndEncodesToItself(t *testing.T) {
 			continue // one recording is damaged
 		}
 		merge(want)
-		r, dropped, err := d.(wire.Parser).Parse([]byte(ia.Request.Body))
+		r, dropped, err := requests.Parse(d, []byte(ia.Request.Body))
 		if err != nil || len(dropped) > 0 {
 			t.Errorf("%s: dropped %v, %v", ia.ID, dropped, err)
 			continue

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -51,7 +52,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"system":[{"text":"s"}],"messages":[{"role":"user","content":[{"text":"x"},{"image":{"format":"png","source":{"bytes":"AAAA"}}}]}],"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}}}},{"cachePoint":{"type":"default"}}],"toolChoice":{"any":{}}},"inferenceConfig":{"maxTokens":1}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := NewDialect(Config{})
-		r, _, err := d.(wire.Parser).Parse(data)
+		r, _, err := requests.Parse(d, data)
 		if err != nil {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -191,7 +192,7 @@ func TestEncode_SendsAnswersBackWithTheirState(t *testing.T) {
 		if err := json.Unmarshal(body(t, d, &llm.Request{Model: "m", Messages: []llm.Message{a.Response().Message}}), &sent); err != nil {
 			t.Fatal(err)
 		}
-		if missing, err := lost([]byte(message), sent.Messages[0]); err != nil || len(missing) > 0 {
+		if missing, err := requests.Lost([]byte(message), sent.Messages[0]); err != nil || len(missing) > 0 {
 			t.Errorf("%s: lost %v in %s", name, missing, sent.Messages[0])
 		}
 	}

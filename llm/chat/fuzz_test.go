@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -76,7 +77,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model":"m","messages":[{"role":"assistant","content":null,"reasoning":"a","tool_calls":[{"id":"1","function":{"name":"f","arguments":"x"}}]},{"role":"tool","tool_call_id":"1","content":"r","name":"f"},{"role":"function","name":"f","content":"x"}],"reasoning":{"effort":"low"},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{}}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := NewDialect(Quirks{})
-		r, dropped, err := d.(wire.Parser).Parse(data)
+		r, dropped, err := requests.Parse(d, data)
 		if err != nil {
 			return
 		}
@@ -88,7 +89,7 @@ func FuzzParse(f *testing.F) {
 		if !json.Valid(out) {
 			t.Fatalf("encoded to invalid JSON: %s", out)
 		}
-		missing, err := lost(data, out)
+		missing, err := requests.Lost(data, out)
 		if err != nil {
 			t.Fatal(err)
 		}

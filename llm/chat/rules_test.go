@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -264,11 +265,11 @@ func TestParse_RequestsWithACacheAreEncodedAsTheyWere(t *testing.T) {
 		`{"model":"anthropic/claude","cache_control":{"type":"ephemeral","ttl":"1h"},"messages":[{"role":"system","content":"s"}]}`,
 		`{"model":"anthropic/claude","messages":[{"role":"system","content":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}]}]}`,
 	} {
-		r, _, err := d.(wire.Parser).Parse([]byte(want))
+		r, _, err := requests.Parse(d, []byte(want))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := body(t, d, r); !sameJSON(got, json.RawMessage(want)) {
+		if got := body(t, d, r); !requests.Equal(got, json.RawMessage(want)) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

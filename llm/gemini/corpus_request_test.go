@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 type object = map[string]any
@@ -24,14 +24,14 @@ var index = regexp.MustCompile(`\[\d+\]`)
 // and encoding it, after the normalisations that Parse documents. Parse must list the leaves that are lost.
 func TestCorpus_RecordedRequestsSurviveParseAndEncode(t *testing.T) {
 	d := NewDialect(Config{})
-	requests, leafCount := 0, 0
+	count, leafCount := 0, 0
 	listed := map[string]int{}
 	for _, x := range recordings(t) {
 		body := text(x.Request.Body)
 		if len(body) == 0 || string(body) == "null" {
 			continue
 		}
-		r, dropped, err := d.(wire.Parser).Parse(body)
+		r, dropped, err := requests.Parse(d, body)
 		if err != nil {
 			t.Errorf("%s: %v", x.ID, err)
 			continue
@@ -46,13 +46,13 @@ func TestCorpus_RecordedRequestsSurviveParseAndEncode(t *testing.T) {
 			continue
 		}
 		want, got := leaves(normalise(body)), leaves(decodeJSON(call.Body.Bytes()))
-		requests++
+		count++
 		leafCount += len(want)
 		for _, problem := range lost(want, got, dropped) {
 			t.Errorf("%s: %s", x.ID, problem)
 		}
 	}
-	t.Logf("%d requests with %d leaves; not modelled and listed: %v", requests, leafCount, listed)
+	t.Logf("%d requests with %d leaves; not modelled and listed: %v", count, leafCount, listed)
 }
 
 // lost compares leaves in both directions.
@@ -204,6 +204,11 @@ func normaliseTools(tools []any) []any {
 		out = append(out, object{"functionDeclarations": group})
 	}
 	return out
+}
+
+// typeNumbers maps the numbers of types, which some clients send.
+var typeNumbers = map[string]string{
+	"1": "string", "2": "number", "3": "integer", "4": "boolean", "5": "array", "6": "object", "7": "null",
 }
 
 // lowerTypes converts the types in a schema to lower case.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -71,7 +72,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model":"models/m","generationConfig":{"maxOutputTokens":1,"topK":2,"thinkingConfig":{"thinkingLevel":"low","includeThoughts":true},"responseMimeType":"application/json","stopSequences":["a"]},"x":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := NewDialect(Config{})
-		r, _, err := d.(wire.Parser).Parse(data)
+		r, _, err := requests.Parse(d, data)
 		if err != nil {
 			return
 		}
@@ -82,7 +83,7 @@ func FuzzParse(f *testing.F) {
 		if !json.Valid(first.Body.Bytes()) {
 			t.Fatalf("encoded to %s", first.Body.Bytes())
 		}
-		again, _, err := d.(wire.Parser).Parse(first.Body.Bytes())
+		again, _, err := requests.Parse(d, first.Body.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		third, _, _ := d.(wire.Parser).Parse(second.Body.Bytes())
+		third, _, _ := requests.Parse(d, second.Body.Bytes())
 		last, err := d.Encode(third)
 		if err != nil || !bytes.Equal(second.Body.Bytes(), last.Body.Bytes()) {
 			t.Errorf("%s became %s (%v)", second.Body.Bytes(), last.Body.Bytes(), err)

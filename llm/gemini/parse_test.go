@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
@@ -23,7 +23,7 @@ func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
 			{"role": "model", "parts": [{"text": "t", "thought": true}, {"functionCall": {"name": "f", "args": {"n": 1}}, "thoughtSignature": "S"}, {"functionCall": {"name": "f"}}]},
 			{"role": "function", "parts": [{"functionResponse": {"name": "f", "response": {"result": "one"}}}, {"functionResponse": {"name": "f", "response": {"x": 2}, "scheduling": "SILENT"}}, {"text": "go on"}]}
 		]}`
-	r, dropped, err := NewDialect(Config{}).(wire.Parser).Parse([]byte(body))
+	r, dropped, err := requests.Parse(NewDialect(Config{}), []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestParse_RoughValuesAreKeptExactlyInTheOptions(t *testing.T) {
 		{`{"generationConfig":{"responseMimeType":"text/x.enum","topK":1.5},"contents":[]}`, "", ""},
 		{`{"generationConfig":{},"contents":[]}`, "", ""},
 	} {
-		r, dropped, err := NewDialect(Config{}).(wire.Parser).Parse([]byte(c.body))
+		r, dropped, err := requests.Parse(NewDialect(Config{}), []byte(c.body))
 		if err != nil || len(dropped) > 0 {
 			t.Fatal(err, dropped)
 		}
@@ -94,7 +94,7 @@ func TestParse_RoughValuesAreKeptExactlyInTheOptions(t *testing.T) {
 
 func TestParse_RefusesWhatIsNoRequest(t *testing.T) {
 	for _, body := range []string{"", "[]", "7", `{"contents":`} {
-		if _, _, err := NewDialect(Config{}).(wire.Parser).Parse([]byte(body)); err == nil || strings.Contains(err.Error(), "panic") {
+		if _, _, err := requests.Parse(NewDialect(Config{}), []byte(body)); err == nil || strings.Contains(err.Error(), "panic") {
 			t.Errorf("%q: error %v", body, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/internal/corpus"
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
@@ -150,7 +151,7 @@ func (p *replay) run(all map[string]*exchange) {
 	for i, id := range p.session.Steps {
 		x := all[id]
 		body := recorded(x.Request.Body)
-		real, _, err := d.Dialect.(wire.Parser).Parse(body)
+		real, _, err := requests.Parse(d.Dialect, body)
 		if err != nil {
 			p.t.Fatalf("%s: %v", x.ID, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -242,7 +243,7 @@ func (s *Server) read(r *http.Request, p protocol, body []byte) (*llm.Request, f
 		return nil, found, err
 	}
 	s.note(found)
-	req, _, err := p.dialect().(wire.Parser).Parse(body)
+	req, _, err := requests.Parse(p.dialect(), body)
 	return req, found, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
@@ -66,7 +67,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"input":[{"role":"system","content":"x"},{"role":"user","content":[{"type":"input_file","file_data":"data:a/b;base64,AA==","filename":"f"}]}]}`))
 	d := NewDialect(Config{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, _, err := d.(wire.Parser).Parse(data)
+		r, _, err := requests.Parse(d, data)
 		if err != nil {
 			return
 		}
@@ -74,7 +75,7 @@ func FuzzParse(f *testing.F) {
 		if first == nil {
 			return
 		}
-		again, _, err := d.(wire.Parser).Parse(first)
+		again, _, err := requests.Parse(d, first)
 		if err != nil {
 			t.Fatalf("what was encoded does not parse: %v", err)
 		}

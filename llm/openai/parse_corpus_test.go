@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/requests"
 )
 
 // flatten lists the leaves of a JSON value by their paths.
@@ -94,13 +94,13 @@ func normaliseItem(it map[string]any) {
 
 func TestCorpus_EveryRequestSurvivesParseAndEncode(t *testing.T) {
 	d := NewDialect(Config{})
-	requests, leaves := 0, 0
+	count, leaves := 0, 0
 	for _, x := range recordings(t) {
 		body := x.request(t)
 		if body == nil {
 			continue
 		}
-		r, dropped, err := d.(wire.Parser).Parse(body)
+		r, dropped, err := requests.Parse(d, body)
 		if err != nil {
 			t.Errorf("%s: %v", x.ID, err)
 			continue
@@ -117,10 +117,10 @@ func TestCorpus_EveryRequestSurvivesParseAndEncode(t *testing.T) {
 		if diff := difference(want, got); diff != "" {
 			t.Errorf("%s:\n%s", x.ID, diff)
 		}
-		requests++
+		count++
 		leaves += len(want)
 	}
-	t.Logf("%d requests with %d leaves went through parse and encode", requests, leaves)
+	t.Logf("%d requests with %d leaves went through parse and encode", count, leaves)
 }
 
 func difference(want, got map[string]string) string {

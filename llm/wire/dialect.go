@@ -27,14 +27,6 @@ type Dialect interface {
 	Authorize(h http.Header, key string)
 }
 
-// Parser is implemented by dialects that can also read requests, for test servers and `reins wire parse`.
-// A Provider does not need it.
-type Parser interface {
-	// Parse reads the body of a request, the inverse of Encode. Dropped lists what llm.Request cannot
-	// represent, as paths such as "messages[2].name".
-	Parse(body []byte) (r *llm.Request, dropped []string, err error)
-}
-
 // Learner is implemented by dialects that ask for something that a server may refuse to some accounts.
 type Learner interface {
 	// Learn reports whether later requests will omit the setting that the server refused with this error. The call is

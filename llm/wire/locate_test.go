@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reins-agent/reins/internal/corpus"
+	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
@@ -411,7 +412,7 @@ func TestLocate_RecordedErrorsNameTheirPart(t *testing.T) {
 				continue
 			}
 			body, _ := x.Request.Body.(string)
-			r, _, err := d.(wire.Parser).Parse([]byte(body))
+			r, _, err := requests.Parse(d, []byte(body))
 			if err != nil {
 				t.Fatalf("%s: %v", x.ID, err)
 			}

@@ -1,4 +1,4 @@
-package chat
+package requests
 
 import (
 	"encoding/base64"
@@ -8,7 +8,7 @@ import (
 )
 
 // message reads one message. Members without a part type become an opaque part.
-func (p *parser) message(v wire.Value) {
+func (p chatParser) message(v wire.Value) {
 	role := v.Get("role").Str()
 	m := llm.Message{Role: llm.Role(role)}
 	var fields []byte
@@ -32,7 +32,7 @@ func (p *parser) message(v wire.Value) {
 			id = it.Value.Str()
 		case key == "name" && m.Role == llm.RoleTool:
 			name = it.Value.Str()
-			if !p.quirks.ToolNames {
+			if !p.namesTools() {
 				fields = appendMember(fields, it.Key, it.Value)
 			}
 		default:
@@ -49,14 +49,14 @@ func (p *parser) message(v wire.Value) {
 		m.Parts = []llm.Part{llm.ToolResult{ID: id, Name: name, Parts: m.Parts}}
 	}
 	if len(fields) > 0 {
-		part := llm.Opaque{Kind: fieldsKind, State: p.state(append(fields, '}'))}
+		part := llm.Opaque{Kind: "message", State: p.state(append(fields, '}'))}
 		m.Parts = append([]llm.Part{part}, m.Parts...)
 	}
 	p.add(m)
 }
 
 // add appends the message. Consecutive tool messages become one.
-func (p *parser) add(m llm.Message) {
+func (p chatParser) add(m llm.Message) {
 	if n := len(p.r.Messages); n > 0 && m.Role == llm.RoleTool && p.r.Messages[n-1].Role == llm.RoleTool {
 		last := &p.r.Messages[n-1]
 		last.Parts = append(last.Parts, m.Parts...)
@@ -75,7 +75,7 @@ func isReasoning(key string) bool {
 
 // thinking reads the reasoning members of a message. If there is only one, and it is text, the state is its name;
 // otherwise the state holds all of them.
-func (p *parser) thinking(v wire.Value) []llm.Part {
+func (p chatParser) thinking(v wire.Value) []llm.Part {
 	var fields []byte
 	var text, member string
 	n := 0
@@ -106,7 +106,7 @@ func (p *parser) thinking(v wire.Value) []llm.Part {
 	return []llm.Part{llm.Thinking{Text: text, Redacted: text == "", State: p.state(append(fields, '}'))}}
 }
 
-func (p *parser) call(v wire.Value) llm.Part {
+func (p chatParser) call(v wire.Value) llm.Part {
 	f := v.Get("function")
 	c := llm.ToolCall{ID: v.Get("id").Str(), Name: f.Get("name").Str(), Arguments: f.Get("arguments").Str()}
 	if custom := v.Get("custom"); f == nil && custom != nil {
@@ -122,7 +122,7 @@ func (p *parser) call(v wire.Value) llm.Part {
 			}
 		}
 	}
-	if !c.Custom && arguments(c) != c.Arguments {
+	if args, err := wire.ParseJSON([]byte(c.Arguments)); !c.Custom && (err != nil || args.Kind() != '{') {
 		// Keep the arguments of a recorded request, even if the encoder would write others.
 		fields = appendMember(fields, []byte("function"), f)
 	}
@@ -132,7 +132,7 @@ func (p *parser) call(v wire.Value) llm.Part {
 	return c
 }
 
-func (p *parser) content(v wire.Value, role llm.Role) []llm.Part {
+func (p chatParser) content(v wire.Value, role llm.Role) []llm.Part {
 	if v.Kind() == '"' {
 		return []llm.Part{llm.Text{Text: v.Str()}}
 	}
@@ -144,7 +144,7 @@ func (p *parser) content(v wire.Value, role llm.Role) []llm.Part {
 		mixed = mixed || !text
 		parts = append(parts, part)
 	}
-	inTool := role == llm.RoleTool && !p.quirks.ToolMedia
+	inTool := role == llm.RoleTool && !same(p.sent(llm.RoleTool, llm.ToolResult{ID: "call", Parts: parts}).Get("content"), v)
 	if mixed && !inTool {
 		return parts
 	}
@@ -164,11 +164,11 @@ func (p *parser) content(v wire.Value, role llm.Role) []llm.Part {
 
 // part reads a content part. If it would not be encoded as it was, the original becomes the state of a text, or
 // else an opaque part.
-func (p *parser) part(v wire.Value) llm.Part {
+func (p chatParser) part(v wire.Value) llm.Part {
 	part := understand(v)
 	if part != nil {
-		c := conversation{quirks: p.quirks, model: p.r.Model, vision: true}
-		if err := c.part(part); err == nil && sameJSON(c.out.Buf, v) {
+		content := p.sent(llm.RoleUser, part, part).Get("content").Elements()
+		if content.Next() && Equal(content.Value, v) {
 			return part
 		}
 	}
@@ -217,4 +217,28 @@ func understand(v wire.Value) llm.Part {
 		return llm.Document{Media: llm.Media{URL: v.Get("document_url").Str(), Name: v.Get("document_name").Str()}}
 	}
 	return nil
+}
+
+// sent returns the message that the adapter encodes for parts, nil if none.
+func (p chatParser) sent(role llm.Role, parts ...llm.Part) wire.Value {
+	body := p.encoded(&llm.Request{Model: p.r.Model, NoCache: true, Messages: []llm.Message{{Role: role, Parts: parts}}})
+	messages := body.Get("messages").Elements()
+	messages.Next()
+	return messages.Value
+}
+
+// namesTools reports whether results have the names of their tools.
+func (p chatParser) namesTools() bool {
+	return p.sent(llm.RoleTool, llm.ToolResult{ID: "call", Name: "tool"}).Get("name").Exists()
+}
+
+// appendMember adds a member to an object without its closing brace.
+func appendMember(object, key []byte, v wire.Value) []byte {
+	if len(object) == 0 {
+		object = append(object, '{')
+	} else {
+		object = append(object, ',')
+	}
+	object = append(wire.AppendString(object, string(key)), ':')
+	return append(object, v...)
 }

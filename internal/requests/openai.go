@@ -1,55 +1,36 @@
-package openai
+package requests
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
+	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-var _ wire.Parser = (*dialect)(nil)
+type openaiParser struct{ *parser }
 
-// Parse reads a request body. A member without a field in llm.Request becomes an option. A missing member
-// that Encode would write becomes a null option. Null members count as missing, and a list of one text
-// is the same as the text. A function without strict gets it from Encode, as false.
-func (d *dialect) Parse(body []byte) (*llm.Request, []string, error) {
-	v, err := wire.ParseJSON(body)
-	if err != nil {
-		return nil, nil, err
-	}
-	if v.Kind() != '{' {
-		return nil, nil, errors.New("the request is not a JSON object")
-	}
-	p := parser{
-		req:     &llm.Request{Model: v.Get("model").Str(), Unary: !v.Get("stream").Bool()},
-		options: make(map[string]json.RawMessage),
-	}
+// readOpenAI reads a request of the Responses API. A missing member that Encode would write becomes a null option. Null
+// members count as missing, and a list of one text is the same as the text. A function without strict gets it from
+// Encode, as false.
+func readOpenAI(common *parser, v wire.Value) error {
+	p := openaiParser{common}
+	p.r.Model, p.r.Unary = v.Get("model").Str(), !v.Get("stream").Bool()
 	if text := v.Get("instructions"); text.Kind() == '"' {
-		p.req.Messages = append(p.req.Messages, llm.SystemText(text.Str()))
+		p.r.Messages = append(p.r.Messages, llm.SystemText(text.Str()))
 	}
 	for m := v.Members(); m.Next(); {
 		if m.Value.Exists() && !p.top(string(m.Key), m.Value) {
-			p.options[string(m.Key)] = json.RawMessage(m.Value.Clone())
+			p.option(string(m.Key), m.Value)
 		}
 	}
-	p.defaults(d, v)
-	if len(p.options) > 0 {
-		p.req.Options = map[string]llm.Options{Name: {Body: p.options}}
-	}
-	return p.req, p.dropped, nil
-}
-
-type parser struct {
-	req     *llm.Request
-	options map[string]json.RawMessage
-	dropped []string
+	p.defaults(v)
+	return nil
 }
 
 // top reads a top-level member and reports whether the request represents all of it.
-func (p *parser) top(key string, v wire.Value) bool {
-	r := p.req
+func (p openaiParser) top(key string, v wire.Value) bool {
+	r := p.r
 	switch key {
 	case "model", "instructions":
 		return v.Kind() == '"'
@@ -85,57 +66,39 @@ func (p *parser) top(key string, v wire.Value) bool {
 	return true
 }
 
-func number(v wire.Value) *float64 {
-	if v.Kind() != '0' {
-		return nil
-	}
-	return new(v.Float())
-}
-
 // defaults adds null options for missing members that Encode would write, and removes options that are what
 // Encode writes anyway.
-func (p *parser) defaults(d *dialect, v wire.Value) {
-	note := func(key, standard string, written bool) {
-		switch {
+func (p openaiParser) defaults(v wire.Value) {
+	ours := p.encoded(&llm.Request{Model: p.r.Model, Unary: p.r.Unary, Effort: p.r.Effort})
+	for _, key := range []string{"store", "include", "stream_options"} {
+		switch written := ours.Get(key); {
+		case !written.Exists():
 		case !v.Get(key).Exists():
-			if written {
-				p.options[key] = json.RawMessage("null")
-			}
-		case written && compact(p.options[key]) == standard:
+			p.options[key] = json.RawMessage("null")
+		case same(wire.Value(p.options[key]), written):
 			delete(p.options, key)
 		}
 	}
-	note("store", "false", true)
-	note("include", `["`+encryptedReasoning+`"]`, d.reasons(p.req.Model))
-	if !v.Get("reasoning", "summary").Exists() && d.summaries(p.req, d.model(p.req.Model)) != "" {
-		p.req.Display = "omitted"
+	if ours.Get("reasoning", "summary").Exists() && !v.Get("reasoning", "summary").Exists() {
+		p.r.Display = "omitted"
 	}
-	note("stream_options", `{"include_obfuscation":false}`, !p.req.Unary && !d.obfuscation)
-}
-
-func compact(raw json.RawMessage) string {
-	b, err := json.Marshal(raw)
-	if err != nil {
-		return ""
-	}
-	return string(b)
 }
 
 // reasoning reads the effort; the rest becomes an option.
-func (p *parser) reasoning(v wire.Value) bool {
+func (p openaiParser) reasoning(v wire.Value) bool {
 	if v.Kind() != '{' {
 		return false
 	}
-	p.req.Effort = v.Get("effort").Str()
-	rest := wire.Rest(v, func(key string, _ wire.Value) bool { return key == "effort" && p.req.Effort != "" })
-	if rest != nil || p.req.Effort == "" {
+	p.r.Effort = v.Get("effort").Str()
+	rest := wire.Rest(v, func(key string, _ wire.Value) bool { return key == "effort" && p.r.Effort != "" })
+	if rest != nil || p.r.Effort == "" {
 		p.options["reasoning"] = orEmpty(rest)
 	}
 	return true
 }
 
 // text reads the format if it is JSON; the rest becomes an option.
-func (p *parser) text(v wire.Value) bool {
+func (p openaiParser) text(v wire.Value) bool {
 	if v.Kind() != '{' {
 		return false
 	}
@@ -154,7 +117,7 @@ func orEmpty(object []byte) json.RawMessage {
 	return object
 }
 
-func (p *parser) format(v wire.Value) bool {
+func (p openaiParser) format(v wire.Value) bool {
 	var o llm.OutputFormat
 	for m := v.Members(); m.Next(); {
 		switch string(m.Key) {
@@ -173,31 +136,31 @@ func (p *parser) format(v wire.Value) bool {
 	}
 	switch {
 	case v.Get("type").Is("json_object") && o.Name == "" && o.Description == "" && o.Strict == nil && o.Schema == nil:
-	case v.Get("type").Is("json_schema") && wire.Value(o.Schema).Kind() == '{' && formatName(o.Name) == o.Name:
+	case v.Get("type").Is("json_schema") && wire.Value(o.Schema).Kind() == '{' && formatName(o.Name):
 		if o.Strict == nil { // Encode's default differs from the API's
 			o.Strict = new(bool)
 		}
 	default:
 		return false
 	}
-	p.req.Output = &o
+	p.r.Output = &o
 	return true
 }
 
-func (p *parser) tools(v wire.Value) bool {
+func (p openaiParser) tools(v wire.Value) bool {
 	if v.Kind() != '[' {
 		return false
 	}
 	for it := v.Elements(); it.Next(); {
-		p.req.Tools = append(p.req.Tools, toolFrom(it.Value))
+		p.r.Tools = append(p.r.Tools, p.tool(it.Value))
 	}
 	return true
 }
 
-func (p *parser) toolChoice(v wire.Value) bool {
+func (p openaiParser) toolChoice(v wire.Value) bool {
 	switch mode := llm.ToolMode(v.Str()); mode {
 	case llm.ToolAuto, llm.ToolNone, llm.ToolRequired:
-		p.req.ToolChoice = llm.ToolChoice{Mode: mode}
+		p.r.ToolChoice = llm.ToolChoice{Mode: mode}
 		return true
 	}
 	kind, name, n := v.Get("type"), v.Get("name").Str(), 0
@@ -207,13 +170,13 @@ func (p *parser) toolChoice(v wire.Value) bool {
 	if !kind.Is("function") || name == "" || n != 2 {
 		return false
 	}
-	p.req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: name}
+	p.r.ToolChoice = llm.ToolChoice{Mode: llm.ToolNamed, Name: name}
 	return true
 }
 
-// toolFrom reads a tool definition. One with members that ToolDef has no field for is also stored whole as a
+// tool reads a tool definition. One with members that ToolDef has no field for is also stored whole as a
 // hosted tool.
-func toolFrom(v wire.Value) llm.ToolDef {
+func (p openaiParser) tool(v wire.Value) llm.ToolDef {
 	var t llm.ToolDef
 	known := v.Get("name").Kind() == '"'
 	for m := v.Members(); m.Next(); {
@@ -242,11 +205,13 @@ func toolFrom(v wire.Value) llm.ToolDef {
 		t.Freeform = &llm.Freeform{}
 	}
 	if !known || t.Freeform == nil && t.Parameters == nil {
-		t.Hosted = llm.State{Dialect: Name, Data: v.Clone()}
+		t.Hosted = p.own(v)
 	}
 	return t
 }
 
-func (p *parser) drop(format string, args ...any) {
-	p.dropped = append(p.dropped, fmt.Sprintf(format, args...))
+// formatName reports whether the API accepts a name for an output format.
+func formatName(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	return name != "" && len(name) <= 64 && strings.Trim(name, letters) == ""
 }

@@ -1,28 +1,17 @@
-package bedrock
+package requests
 
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// Parse reads the body of a request, the inverse of Encode. The model is in the path, so the request has none. Members
-// and blocks that llm.Request cannot represent are stored whole, as options and opaque parts.
-func (d dialect) Parse(body []byte) (r *llm.Request, dropped []string, err error) {
-	v, err := wire.ParseJSON(body)
-	if err != nil {
-		return nil, nil, err
-	}
-	if v.Kind() != '{' {
-		return nil, nil, errors.New("the request is not a JSON object")
-	}
-	r = &llm.Request{}
-	options := map[string]json.RawMessage{}
+// readBedrock reads a request of Bedrock Converse. The model is in the path, so the request has none. Members and blocks
+// that llm.Request cannot represent are stored whole, as options and opaque parts.
+func readBedrock(p *parser, v wire.Value) error {
 	var system, messages []llm.Message
 	for m := v.Members(); m.Next(); {
 		switch key := string(m.Key); {
@@ -31,27 +20,14 @@ func (d dialect) Parse(body []byte) (r *llm.Request, dropped []string, err error
 				system = append(system, llm.SystemText(it.Value.Get("text").Str()))
 			}
 		case key == "messages":
-			messages = parseMessages(m.Value)
-		case key == "inferenceConfig" && parseInference(r, m.Value), key == "toolConfig" && parseTools(r, m.Value):
+			messages = p.turns(m.Value)
+		case key == "inferenceConfig" && inference(p.r, m.Value), key == "toolConfig" && p.toolConfig(m.Value):
 		default:
-			options[key] = json.RawMessage(m.Value.Clone())
+			p.option(key, m.Value)
 		}
 	}
-	r.Messages = append(system, messages...)
-	if len(options) > 0 {
-		r.Options = map[string]llm.Options{Name: {Body: options}}
-	}
-	return r, nil, nil
-}
-
-// only reports whether an object has no members but these.
-func only(v wire.Value, names ...string) bool {
-	for m := v.Members(); m.Next(); {
-		if !slices.Contains(names, string(m.Key)) {
-			return false
-		}
-	}
-	return v.Kind() == '{'
+	p.r.Messages = append(system, messages...)
+	return nil
 }
 
 func onlyTexts(list wire.Value) bool {
@@ -63,26 +39,19 @@ func onlyTexts(list wire.Value) bool {
 	return list.Kind() == '['
 }
 
-func parseInference(r *llm.Request, v wire.Value) bool {
+// inference reads the settings of a request, if llm.Request has a field for each.
+func inference(r *llm.Request, v wire.Value) bool {
 	if !only(v, "maxTokens", "temperature", "topP", "stopSequences") {
 		return false
 	}
 	r.MaxTokens = int(v.Get("maxTokens").Int())
-	number := func(name string) *float64 {
-		if n := v.Get(name); n.Kind() == '0' {
-			f := n.Float()
-			return &f
-		}
-		return nil
-	}
-	r.Temperature, r.TopP = number("temperature"), number("topP")
-	for it := v.Get("stopSequences").Elements(); it.Next(); {
-		r.Stop = append(r.Stop, it.Value.Str())
-	}
+	r.Temperature, r.TopP = number(v.Get("temperature")), number(v.Get("topP"))
+	r.Stop = texts(v.Get("stopSequences"))
 	return true
 }
 
-func parseTools(r *llm.Request, v wire.Value) bool {
+// toolConfig reads the tools and the tool choice, if llm.ToolChoice represents it.
+func (p *parser) toolConfig(v wire.Value) bool {
 	choice := llm.ToolChoice{}
 	switch c := v.Get("toolChoice"); {
 	case !c.Exists():
@@ -97,29 +66,33 @@ func parseTools(r *llm.Request, v wire.Value) bool {
 	for it := v.Get("tools").Elements(); it.Next(); {
 		spec := it.Value.Get("toolSpec")
 		if !only(spec, "name", "description", "inputSchema") {
-			tools = append(tools, llm.ToolDef{Hosted: llm.State{Dialect: Name, Data: it.Value.Clone()}})
+			tools = append(tools, llm.ToolDef{Hosted: p.own(it.Value)})
 			continue
 		}
-		tools = append(tools, llm.ToolDef{Name: spec.Get("name").Str(), Description: spec.Get("description").Str(),
-			Parameters: json.RawMessage(spec.Get("inputSchema", "json").Clone())})
+		tools = append(tools, llm.ToolDef{
+			Name:        spec.Get("name").Str(),
+			Description: spec.Get("description").Str(),
+			Parameters:  json.RawMessage(spec.Get("inputSchema", "json").Clone()),
+		})
 	}
-	r.Tools, r.ToolChoice = tools, choice
+	p.r.Tools, p.r.ToolChoice = tools, choice
 	return only(v, "tools", "toolChoice")
 }
 
-func parseMessages(list wire.Value) (messages []llm.Message) {
+// turns reads messages.
+func (p *parser) turns(list wire.Value) (messages []llm.Message) {
 	for it := list.Elements(); it.Next(); {
 		m := llm.Message{Role: llm.Role(it.Value.Get("role").Str())}
 		for b := it.Value.Get("content").Elements(); b.Next(); {
-			m.Parts = append(m.Parts, parseBlock(b.Value))
+			m.Parts = append(m.Parts, p.converseBlock(b.Value))
 		}
 		messages = append(messages, m)
 	}
 	return messages
 }
 
-func parseBlock(v wire.Value) llm.Part {
-	k := kind(v)
+func (p *parser) converseBlock(v wire.Value) llm.Part {
+	k := firstKey(v)
 	inner := v.Get(k)
 	switch {
 	case k == "text" && !blank(inner.Str()):
@@ -129,7 +102,7 @@ func parseBlock(v wire.Value) llm.Part {
 	case k == "toolResult" && only(inner, "toolUseId", "content", "status"):
 		r := llm.ToolResult{ID: inner.Get("toolUseId").Str(), IsError: inner.Get("status").Is("error")}
 		for it := inner.Get("content").Elements(); it.Next(); {
-			r.Parts = append(r.Parts, parseBlock(it.Value))
+			r.Parts = append(r.Parts, p.converseBlock(it.Value))
 		}
 		return r
 	case k == "image" && only(inner, "format", "source"):
@@ -138,11 +111,19 @@ func parseBlock(v wire.Value) llm.Part {
 		}
 	case k == "reasoningContent":
 		if text := inner.Get("reasoningText"); text.Get("signature").Exists() {
-			state := wire.Rest(text, func(name string, _ wire.Value) bool { return name == "text" })
-			return llm.Thinking{Text: text.Get("text").Str(), State: llm.State{Dialect: Name, Data: state}}
+			return llm.Thinking{Text: text.Get("text").Str(), State: p.own(without(text, "text"))}
 		} else if inner.Get("redactedContent").Exists() {
-			return llm.Thinking{Redacted: true, State: llm.State{Dialect: Name, Data: inner.Clone()}}
+			return llm.Thinking{Redacted: true, State: p.own(inner)}
 		}
 	}
-	return llm.Opaque{Kind: strings.Clone(k), State: llm.State{Dialect: Name, Data: v.Clone()}}
+	return llm.Opaque{Kind: strings.Clone(k), State: p.own(v)}
 }
+
+// firstKey returns the name of the first member of an object.
+func firstKey(v wire.Value) string {
+	m := v.Members()
+	m.Next()
+	return string(m.Key)
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -1,47 +1,32 @@
-package chat
+package requests
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-var _ wire.Parser = (*dialect)(nil)
+type chatParser struct{ *parser }
 
-// Parse reads a request body. Members without a field in llm.Request become options.
-func (d *dialect) Parse(body []byte) (*llm.Request, []string, error) {
-	v, err := wire.ParseJSON(body)
-	if err != nil {
-		return nil, nil, err
-	}
-	if v.Kind() != '{' {
-		return nil, nil, errors.New("the request is not a JSON object")
-	}
-	p := parser{r: &llm.Request{Unary: true}}
+// readChat reads a request of Chat Completions.
+func readChat(common *parser, v wire.Value) error {
+	p := chatParser{common}
+	p.r.Unary = true
 	// The model is first, because provider state is tagged with it.
 	p.r.Model = v.Get("model").Str()
-	p.quirks = d.quirks(p.r.Model)
 	for m := v.Members(); m.Next(); {
 		p.member(string(m.Key), m.Value)
 	}
-	if err := p.keepRest(d, v); err != nil {
-		return nil, nil, err
+	if err := p.rest(v); err != nil {
+		return err
 	}
-	dropped, err := p.dropped(d, v)
-	return p.r, dropped, err
-}
-
-type parser struct {
-	r      *llm.Request
-	quirks Quirks
+	return p.lost(v)
 }
 
 // member reads a top-level member, as far as llm.Request represents it.
-func (p *parser) member(key string, v wire.Value) {
+func (p chatParser) member(key string, v wire.Value) {
 	r := p.r
 	switch key {
 	case "messages":
@@ -53,9 +38,9 @@ func (p *parser) member(key string, v wire.Value) {
 	case "max_tokens", "max_completion_tokens":
 		r.MaxTokens = int(max(v.Int(), 0))
 	case "temperature":
-		r.Temperature = float(v)
+		r.Temperature = number(v)
 	case "top_p":
-		r.TopP = float(v)
+		r.TopP = number(v)
 	case "top_k":
 		if v.Kind() == '0' {
 			r.TopK = new(int(v.Int()))
@@ -64,9 +49,7 @@ func (p *parser) member(key string, v wire.Value) {
 		if s := v.Str(); s != "" {
 			r.Stop = []string{s}
 		}
-		for it := v.Elements(); it.Next(); {
-			r.Stop = append(r.Stop, it.Value.Str())
-		}
+		r.Stop = append(r.Stop, texts(v)...)
 	case "reasoning_effort":
 		r.Effort = v.Str()
 	case "reasoning":
@@ -89,20 +72,6 @@ func (p *parser) member(key string, v wire.Value) {
 			r.Tools = append(r.Tools, p.tool(it.Value))
 		}
 	}
-}
-
-func float(v wire.Value) *float64 {
-	if v.Kind() != '0' {
-		return nil
-	}
-	return new(v.Float())
-}
-
-func boolean(v wire.Value) *bool {
-	if k := v.Kind(); k != 't' && k != 'f' {
-		return nil
-	}
-	return new(v.Bool())
 }
 
 func outputFormat(v wire.Value) *llm.OutputFormat {
@@ -139,7 +108,7 @@ func toolChoice(v wire.Value) llm.ToolChoice {
 	return llm.ToolChoice{}
 }
 
-func (p *parser) tool(v wire.Value) llm.ToolDef {
+func (p chatParser) tool(v wire.Value) llm.ToolDef {
 	if c := v.Get("custom"); c.Kind() == '{' {
 		grammar := c.Get("format", "grammar")
 		return llm.ToolDef{
@@ -159,46 +128,47 @@ func (p *parser) tool(v wire.Value) llm.ToolDef {
 	return t
 }
 
-func (p *parser) state(v wire.Value) llm.State {
-	return llm.State{Dialect: Name, Model: p.r.Model, Data: v.Clone()}
-}
-
-// keepRest adds options for the members that would not be encoded as they were. A null option keeps the encoder
+// rest adds options for the members that would not be encoded as they were. A null option keeps the encoder
 // from adding a member.
-func (p *parser) keepRest(d *dialect, v wire.Value) error {
-	bare := *p.r
-	bare.Messages = nil
-	m, known := d.known(bare.Model)
-	caches, err := d.caching(&bare, p.quirks, m)
+func (p chatParser) rest(v wire.Value) error {
+	ours, err := p.head()
+	if err == nil && ours.Get("cache_control").Exists() { // the content of messages has the same mark or none
+		p.r.NoCache = true
+		ours, err = p.head()
+	}
 	if err != nil {
 		return err
 	}
-	if caches != nil { // the content of messages has the same mark or none
-		p.r.NoCache = true
-	}
-	ours, err := wire.ParseJSON(append(d.head(&bare, p.quirks, m, known, nil), "]}"...))
-	if err != nil {
-		return fmt.Errorf("invalid schema in the request: %w", err)
-	}
-	options := make(map[string]json.RawMessage)
 	for m := v.Members(); m.Next(); {
 		key := string(m.Key)
 		if key == "messages" || !m.Value.Exists() {
 			continue
 		}
-		if mine := ours.Get(key); !sameJSON(mine, m.Value) {
-			options[key] = json.RawMessage(override(m.Value, mine))
+		if mine := ours.Get(key); !Equal(mine, m.Value) {
+			p.options[key] = json.RawMessage(override(m.Value, mine))
 		}
 	}
 	for m := ours.Members(); m.Next(); {
 		if !v.Get(string(m.Key)).Exists() && string(m.Key) != "messages" {
-			options[string(m.Key)] = json.RawMessage("null")
+			p.options[string(m.Key)] = json.RawMessage("null")
 		}
 	}
-	if len(options) > 0 {
-		p.r.Options = map[string]llm.Options{Name: {Body: options}}
-	}
 	return nil
+}
+
+// head returns what the adapter encodes before the messages.
+func (p chatParser) head() (wire.Value, error) {
+	bare := *p.r
+	bare.Messages = nil
+	call, err := p.dialect.Encode(&bare)
+	if err != nil {
+		return nil, err
+	}
+	v, err := wire.ParseJSON(call.Body.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("invalid schema in the request: %w", err)
+	}
+	return v, nil
 }
 
 // override returns an option that is encoded as theirs, although objects are merged with ours.
@@ -220,25 +190,14 @@ func override(theirs, ours wire.Value) []byte {
 	return e.Buf
 }
 
-// dropped lists what encoding the request again would lose.
-func (p *parser) dropped(d *dialect, v wire.Value) ([]string, error) {
-	call, err := d.Encode(p.r)
+// lost lists what encoding the request again would lose.
+func (p chatParser) lost(v wire.Value) error {
+	r := *p.r
+	r.Options = map[string]llm.Options{chatName: {Body: p.options}}
+	call, err := p.dialect.Encode(&r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return lost(v, call.Body.Bytes())
-}
-
-func sameJSON(a, b []byte) bool {
-	x, errX := tree(a)
-	y, errY := tree(b)
-	return errX == nil && errY == nil && equal(x, y)
-}
-
-func tree(data []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var v any
-	err := dec.Decode(&v)
-	return v, err
+	p.dropped, err = Lost(v, call.Body.Bytes())
+	return err
 }

@@ -1,4 +1,4 @@
-package gemini
+package requests
 
 import (
 	"encoding/base64"
@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-func (p *parser) contents(v wire.Value) {
+func (p *geminiParser) contents(v wire.Value) {
 	i := -1
 	for it := v.Elements(); it.Next(); {
 		i++
@@ -21,7 +21,7 @@ func (p *parser) contents(v wire.Value) {
 }
 
 // content reads one content. Its function responses become a message with role tool.
-func (p *parser) content(v wire.Value, path string) {
+func (p *geminiParser) content(v wire.Value, path string) {
 	role := llm.RoleUser
 	for m := v.Members(); m.Next(); {
 		switch key := string(m.Key); {
@@ -61,7 +61,7 @@ func (p *parser) content(v wire.Value, path string) {
 
 // part reads one part. A part with an unknown member becomes opaque, unless it is a call or a response: then the
 // member is dropped and listed.
-func (p *parser) part(v wire.Value, path string) llm.Part {
+func (p *geminiParser) part(v wire.Value, path string) llm.Part {
 	f := fields(v)
 	if call, ok := f["functionCall"]; ok && call.Kind() == '{' {
 		p.extras(f, path, "functionCall", "thoughtSignature")
@@ -71,18 +71,18 @@ func (p *parser) part(v wire.Value, path string) llm.Part {
 		p.extras(f, path, "functionResponse")
 		return p.response(response, path+".functionResponse")
 	}
-	if part := modelled(f); part != nil {
+	if part := p.modelled(f); part != nil {
 		return part
 	}
 	if v.Kind() != '{' {
 		p.drop("%s", path)
 		return nil
 	}
-	return llm.Opaque{Kind: kind(v), State: own(v)}
+	return llm.Opaque{Kind: memberName(v), State: p.own(v)}
 }
 
 // extras lists the unknown members of a part as dropped.
-func (p *parser) extras(f map[string]wire.Value, path string, known ...string) {
+func (p *geminiParser) extras(f map[string]wire.Value, path string, known ...string) {
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if !slices.Contains(known, key) {
 			p.drop("%s.%s", path, key)
@@ -91,7 +91,7 @@ func (p *parser) extras(f map[string]wire.Value, path string, known ...string) {
 }
 
 // modelled returns a part that is only a text, a thought or a file, or nil.
-func modelled(f map[string]wire.Value) llm.Part {
+func (p *geminiParser) modelled(f map[string]wire.Value) llm.Part {
 	sig, text := f["thoughtSignature"], f["text"]
 	thought := f["thought"].Bool()
 	n := len(f)
@@ -102,12 +102,12 @@ func modelled(f map[string]wire.Value) llm.Part {
 	}
 	var state llm.State
 	if sig.Kind() == '"' {
-		state = own([]byte(sig.Str()))
+		state = p.own([]byte(sig.Str()))
 	}
 	switch {
 	case n == 0 && text.Kind() == '"' && thought:
 		if len(state.Data) == 0 {
-			state = own([]byte(unsigned))
+			state = p.own([]byte(unsigned))
 		}
 		return llm.Thinking{Text: text.Str(), State: state}
 	case n == 0 && text.Kind() == '"' && f["thought"] == nil:
@@ -157,7 +157,7 @@ func decodeBase64(s string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(s)
 }
 
-func (p *parser) call(v, sig wire.Value, path string) llm.Part {
+func (p *geminiParser) call(v, sig wire.Value, path string) llm.Part {
 	var c llm.ToolCall
 	for m := v.Members(); m.Next(); {
 		switch camel(m.Key) {
@@ -175,18 +175,18 @@ func (p *parser) call(v, sig wire.Value, path string) llm.Part {
 		c.ID = p.newID()
 	}
 	if sig.Kind() == '"' {
-		c.State = own([]byte(sig.Str()))
+		c.State = p.own([]byte(sig.Str()))
 	}
 	p.pending = append(p.pending, c)
 	return c
 }
 
-func (p *parser) newID() string {
+func (p *geminiParser) newID() string {
 	p.calls++
 	return callIDPrefix + strconv.Itoa(p.calls)
 }
 
-func (p *parser) response(v wire.Value, path string) llm.Part {
+func (p *geminiParser) response(v wire.Value, path string) llm.Part {
 	var r llm.ToolResult
 	for m := v.Members(); m.Next(); {
 		switch camel(m.Key) {
@@ -195,15 +195,15 @@ func (p *parser) response(v wire.Value, path string) llm.Part {
 		case "name":
 			r.Name = m.Value.Str()
 		case "response":
-			r.Parts = append(r.Parts, returned(m.Value))
+			r.Parts = append(r.Parts, p.returned(m.Value))
 			r.IsError = m.Value.Get("error").Exists()
 		case "parts":
 			for it := m.Value.Elements(); it.Next(); {
-				part := modelled(fields(it.Value))
+				part := p.modelled(fields(it.Value))
 				switch part.(type) {
 				case llm.Image, llm.Audio, llm.Document:
 				default:
-					part = llm.Opaque{Kind: kind(it.Value), State: own(it.Value)}
+					part = llm.Opaque{Kind: memberName(it.Value), State: p.own(it.Value)}
 				}
 				r.Parts = append(r.Parts, part)
 			}
@@ -217,18 +217,18 @@ func (p *parser) response(v wire.Value, path string) llm.Part {
 
 // returned reads the response of a function: the text of a result or error that Encode writes in the same form,
 // or else the whole object.
-func returned(v wire.Value) llm.Text {
+func (p *geminiParser) returned(v wire.Value) llm.Text {
 	f := fields(v)
 	for _, key := range []string{"result", "error"} {
 		if text := v.Get(key); text.Kind() == '"' && len(f) == 1 {
 			return llm.Text{Text: text.Str()}
 		}
 	}
-	return llm.Text{Text: string(v), State: own(v)}
+	return llm.Text{Text: string(v), State: p.own(v)}
 }
 
 // answered returns the id of the call for a response, found by its id or else by its name or position.
-func (p *parser) answered(r llm.ToolResult) string {
+func (p *geminiParser) answered(r llm.ToolResult) string {
 	for _, byName := range []bool{true, false} {
 		for i, c := range p.pending {
 			if r.ID != "" && c.ID == r.ID || r.ID == "" && (c.Name == r.Name || !byName) {
@@ -241,4 +241,18 @@ func (p *parser) answered(r llm.ToolResult) string {
 		return p.newID()
 	}
 	return r.ID
+}
+
+// memberName returns the name of the member that says what a part is.
+func memberName(v wire.Value) string {
+	found := ""
+	for m := v.Members(); m.Next(); {
+		switch key := string(m.Key); {
+		case key != "thought" && key != "thoughtSignature" && key != "thought_signature":
+			return key
+		case found == "":
+			found = key
+		}
+	}
+	return found
 }

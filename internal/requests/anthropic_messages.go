@@ -1,16 +1,14 @@
-package anthropic
+package requests
 
 import (
 	"encoding/base64"
-	"fmt"
-	"slices"
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/wire"
 )
 
 // system reads the system member, a string or blocks.
-func (p *parser) system(v wire.Value) {
+func (p anthropicParser) system(v wire.Value) {
 	var parts []llm.Part
 	switch v.Kind() {
 	case '"':
@@ -29,10 +27,10 @@ func (p *parser) system(v wire.Value) {
 	}
 }
 
-func (p *parser) message(path string, v wire.Value) {
+func (p anthropicParser) message(path string, v wire.Value) {
 	for m := v.Members(); m.Next(); {
 		if key := string(m.Key); key != "role" && key != "content" {
-			p.drop(path + "." + key)
+			p.drop("%s.%s", path, key)
 		}
 	}
 	role := v.Get("role").Str()
@@ -46,14 +44,14 @@ func (p *parser) message(path string, v wire.Value) {
 		i := 0
 		for it := content.Elements(); it.Next(); i++ {
 			if it.Value.Get("type").Is("text") && it.Value.Get("text").Str() == "" {
-				p.drop(fmt.Sprintf("%s.content[%d]", path, i))
+				p.drop("%s.content[%d]", path, i)
 				continue
 			}
 			parts = append(parts, p.block(role, it.Value))
 		}
 	}
 	if len(parts) == 0 {
-		p.drop(path)
+		p.drop("%s", path)
 		return
 	}
 	switch role {
@@ -64,12 +62,12 @@ func (p *parser) message(path string, v wire.Value) {
 	case "system":
 		p.inPlace(parts)
 	default:
-		p.drop(path)
+		p.drop("%s", path)
 	}
 }
 
 // userMessages splits a user message into messages of tool results and of other parts.
-func (p *parser) userMessages(parts []llm.Part) {
+func (p anthropicParser) userMessages(parts []llm.Part) {
 	var last llm.Role
 	for _, part := range parts {
 		role := llm.RoleUser
@@ -87,7 +85,7 @@ func (p *parser) userMessages(parts []llm.Part) {
 
 // inPlace adds a system message from among the messages. Its parts get state, if only an empty object, to
 // mark it as such.
-func (p *parser) inPlace(parts []llm.Part) {
+func (p anthropicParser) inPlace(parts []llm.Part) {
 	for i, part := range parts {
 		if t, ok := part.(llm.Text); ok && t.State.Dialect == "" {
 			t.State = p.state([]byte("{}"))
@@ -98,66 +96,72 @@ func (p *parser) inPlace(parts []llm.Part) {
 }
 
 // block reads a content block. A block that would not be encoded as it was becomes opaque.
-func (p *parser) block(role string, v wire.Value) llm.Part {
+func (p anthropicParser) block(role string, v wire.Value) llm.Part {
 	kind := v.Get("type").Str()
 	if kind == "tool_result" && role == "user" {
 		return p.result(v)
 	}
 	if part := p.part(role, kind, v); part != nil {
-		b := blocks{model: p.r.Model}
-		m := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{part}}
-		var err error
-		if role == "assistant" {
-			err = b.answer(&m)
-		} else {
-			err = b.content(part)
-		}
-		if err == nil && same(b.Buf, v) {
-			return part
-		}
+		return part
 	}
 	return llm.Opaque{Kind: kind, State: p.state(v)}
 }
 
 // part returns the part for a block, or nil.
-func (p *parser) part(role, kind string, v wire.Value) llm.Part {
-	switch kind {
+func (p anthropicParser) part(role, kind string, v wire.Value) llm.Part {
+	var part llm.Part
+	switch text := v.Get(kind); kind {
 	case "text":
-		return llm.Text{Text: v.Get("text").Str(), State: p.rest(v, "type", "text")}
-	case "thinking":
-		return llm.Thinking{Text: v.Get("thinking").Str(), State: p.rest(v, "type", "thinking")}
-	case "redacted_thinking":
-		return llm.Thinking{Redacted: true, State: p.rest(v, "type")}
+		if text.Str() == "" {
+			return nil
+		}
+		return llm.Text{Text: text.Str(), State: p.state(without(v, "type", "text"))}
+	case "thinking", "redacted_thinking":
+		t := llm.Thinking{Text: text.Str(), Redacted: kind != "thinking", State: p.state(without(v, "type", "thinking"))}
+		if role != "assistant" || t.State.Data == nil || t.Redacted == (text.Kind() == '"') {
+			return nil
+		}
+		return t
 	case "tool_use":
 		if v.Get("input").Kind() != '{' || role != "assistant" {
 			return nil
 		}
-		return llm.ToolCall{
+		part = llm.ToolCall{
 			ID:        v.Get("id").Str(),
 			Name:      v.Get("name").Str(),
 			Arguments: string(v.Get("input")),
-			State:     p.rest(v, "type", "id", "name", "input"),
+			State:     p.state(without(v, "type", "id", "name", "input")),
 		}
-	case "image":
-		if m, ok := media(v); ok {
-			return llm.Image{Media: m}
-		}
-	case "document":
-		if m, ok := media(v); ok {
+	case "image", "document":
+		m, ok := media(v)
+		switch {
+		case !ok || role == "assistant":
+			return nil
+		case kind == "image":
+			part = llm.Image{Media: m}
+		default:
 			m.Name = v.Get("title").Str()
-			return llm.Document{Media: m}
+			part = llm.Document{Media: m}
 		}
 	}
-	return nil
+	if part == nil || !same(p.sent(role, part), v) {
+		return nil
+	}
+	return part
 }
 
-// rest returns the state with the members of a block that are not known.
-func (p *parser) rest(v wire.Value, known ...string) llm.State {
-	rest := wire.Rest(v, func(key string, _ wire.Value) bool { return slices.Contains(known, key) })
-	if rest == nil {
-		return llm.State{}
+// sent returns the block that the adapter encodes for a part, nil if none.
+func (p anthropicParser) sent(role string, part llm.Part) wire.Value {
+	m := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{part}}
+	if role == "assistant" {
+		m.Role = llm.RoleAssistant
 	}
-	return p.state(rest)
+	body := p.encoded(&llm.Request{Model: p.r.Model, NoCache: true, Messages: []llm.Message{m, llm.UserText(".")}})
+	messages := body.Get("messages").Elements()
+	messages.Next()
+	blocks := messages.Value.Get("content").Elements()
+	blocks.Next()
+	return blocks.Value
 }
 
 func media(v wire.Value) (llm.Media, bool) {
@@ -181,7 +185,7 @@ func media(v wire.Value) (llm.Media, bool) {
 }
 
 // result reads a tool result. Members without a field become an opaque part of it.
-func (p *parser) result(v wire.Value) llm.Part {
+func (p anthropicParser) result(v wire.Value) llm.Part {
 	r := llm.ToolResult{ID: v.Get("tool_use_id").Str(), IsError: v.Get("is_error").Bool()}
 	known := []string{"type", "tool_use_id"}
 	if r.IsError {
@@ -201,15 +205,15 @@ func (p *parser) result(v wire.Value) llm.Part {
 			known = append(known, "content")
 		}
 	}
-	if s := p.rest(v, known...); s.Dialect != "" {
-		r.Parts = append(r.Parts, llm.Opaque{Kind: resultKind, State: s})
+	if s := p.state(without(v, known...)); s.Dialect != "" {
+		r.Parts = append(r.Parts, llm.Opaque{Kind: "tool_result", State: s})
 	}
 	r.Name = p.nameOf(r.ID)
 	return r
 }
 
 // nameOf returns the name of the tool in the call with this id.
-func (p *parser) nameOf(id string) string {
+func (p anthropicParser) nameOf(id string) string {
 	for i := len(p.r.Messages) - 1; i >= 0; i-- {
 		for _, part := range p.r.Messages[i].Parts {
 			if c, ok := part.(llm.ToolCall); ok && c.ID == id {

@@ -1,8 +1,7 @@
-package gemini
+package requests
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,24 +9,28 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-var _ wire.Parser = dialect{}
+const (
+	// unsigned is the state of a thought without a signature.
+	unsigned = "!"
+	// callIDPrefix is the prefix of ids for calls that came without one.
+	callIDPrefix = "gemini-call-"
+)
 
-// Parse reads a request body with names in camelCase or snake_case; Encode writes camelCase. Members of the
-// body, generationConfig or toolConfig that have no field become options.
+type geminiParser struct {
+	*parser
+	calls   int
+	pending []llm.ToolCall // calls that no response answered yet
+}
+
+// readGemini reads a request of the Gemini API, with names in camelCase or snake_case. Members of the body,
+// generationConfig or toolConfig that have no field become options.
 //
 // Encoding the result returns an equal body, except that consecutive contents of one role are merged and get
 // a role, consecutive functions share a tool and have their schema as parametersJsonSchema, empty unsigned
 // text is omitted, data is in the standard base64 alphabet, calls without args have empty ones, and
 // responses without an object an empty result, and those with the id of a call the name of the call.
-func (d dialect) Parse(body []byte) (*llm.Request, []string, error) {
-	v, err := wire.ParseJSON(body)
-	if err != nil {
-		return nil, nil, err
-	}
-	if v.Kind() != '{' {
-		return nil, nil, errors.New("the request is not a JSON object")
-	}
-	p := parser{r: &llm.Request{}, options: make(map[string]json.RawMessage)}
+func readGemini(common *parser, v wire.Value) error {
+	p := geminiParser{parser: common}
 	var system, contents, config, choice wire.Value
 	for m := v.Members(); m.Next(); {
 		switch key := camel(m.Key); key {
@@ -45,30 +48,14 @@ func (d dialect) Parse(body []byte) (*llm.Request, []string, error) {
 			if key == "model" {
 				p.r.Model = strings.TrimPrefix(m.Value.Str(), "models/")
 			}
-			p.options[key] = json.RawMessage(m.Value.Clone())
+			p.option(key, m.Value)
 		}
 	}
 	p.system(system)
 	p.contents(contents)
 	p.generationConfig(config)
 	p.toolConfig(choice)
-	if len(p.options) > 0 {
-		p.r.Options = map[string]llm.Options{Name: {Body: p.options}}
-	}
-	return p.r, p.dropped, nil
-}
-
-// parser builds a request.
-type parser struct {
-	r       *llm.Request
-	options map[string]json.RawMessage
-	dropped []string
-	calls   int
-	pending []llm.ToolCall // calls that no response answered yet
-}
-
-func (p *parser) drop(format string, args ...any) {
-	p.dropped = append(p.dropped, fmt.Sprintf(format, args...))
+	return nil
 }
 
 // camel returns a name in camelCase.
@@ -97,12 +84,7 @@ func fields(v wire.Value) map[string]wire.Value {
 	return f
 }
 
-// own returns state from a request: any model of the dialect may get it.
-func own(data []byte) llm.State {
-	return llm.State{Dialect: Name, Data: append([]byte(nil), data...)}
-}
-
-func (p *parser) system(v wire.Value) {
+func (p *geminiParser) system(v wire.Value) {
 	if !v.Exists() {
 		return
 	}
@@ -127,7 +109,7 @@ func (p *parser) system(v wire.Value) {
 	}
 }
 
-func (p *parser) tools(v wire.Value) {
+func (p *geminiParser) tools(v wire.Value) {
 	n := -1
 	for it := v.Elements(); it.Next(); {
 		n++
@@ -144,12 +126,12 @@ func (p *parser) tools(v wire.Value) {
 			}
 		}
 		if rest.Close('}'); len(rest.Buf) > len("{}") {
-			p.r.Tools = append(p.r.Tools, llm.ToolDef{Hosted: own(rest.Buf)})
+			p.r.Tools = append(p.r.Tools, llm.ToolDef{Hosted: p.own(rest.Buf)})
 		}
 	}
 }
 
-func (p *parser) declaration(v wire.Value, path string) {
+func (p *geminiParser) declaration(v wire.Value, path string) {
 	var t llm.ToolDef
 	for m := v.Members(); m.Next(); {
 		switch camel(m.Key) {

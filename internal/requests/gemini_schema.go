@@ -1,4 +1,4 @@
-package gemini
+package requests
 
 import (
 	"encoding/json"

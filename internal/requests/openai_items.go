@@ -1,4 +1,4 @@
-package openai
+package requests
 
 import (
 	"encoding/base64"
@@ -10,10 +10,10 @@ import (
 
 // input reads the input: a text, or items. Consecutive items of one role become one message, but two
 // message items are never merged.
-func (p *parser) input(v wire.Value) bool {
+func (p openaiParser) input(v wire.Value) bool {
 	switch v.Kind() {
 	case '"':
-		p.req.Messages = append(p.req.Messages, llm.UserText(v.Str()))
+		p.r.Messages = append(p.r.Messages, llm.UserText(v.Str()))
 	case '[':
 		n := 0
 		for it := v.Elements(); it.Next(); n++ {
@@ -25,7 +25,7 @@ func (p *parser) input(v wire.Value) bool {
 	return true
 }
 
-func (p *parser) item(n int, v wire.Value) {
+func (p openaiParser) item(n int, v wire.Value) {
 	kind := v.Get("type").Str()
 	switch kind {
 	case "message", "":
@@ -63,25 +63,17 @@ func opaqueRole(v wire.Value, kind string) llm.Role {
 }
 
 // add appends a part to the last message if it has the same role, else to a new one.
-func (p *parser) add(role llm.Role, part llm.Part) {
-	msgs := p.req.Messages
+func (p openaiParser) add(role llm.Role, part llm.Part) {
+	msgs := p.r.Messages
 	if n := len(msgs); n > 0 && msgs[n-1].Role == role && (role == llm.RoleAssistant || role == llm.RoleTool) {
 		msgs[n-1].Parts = append(msgs[n-1].Parts, part)
 		return
 	}
-	p.req.Messages = append(msgs, llm.Message{Role: role, Parts: []llm.Part{part}})
-}
-
-// state returns state for the model of the request.
-func (p *parser) state(data []byte) llm.State {
-	if data == nil {
-		return llm.State{}
-	}
-	return llm.State{Dialect: Name, Model: p.req.Model, Data: append([]byte(nil), data...)}
+	p.r.Messages = append(msgs, llm.Message{Role: role, Parts: []llm.Part{part}})
 }
 
 // message reads a message item. It reports false if it cannot represent the item.
-func (p *parser) message(v wire.Value) bool {
+func (p openaiParser) message(v wire.Value) bool {
 	role := llm.Role(v.Get("role").Str())
 	switch role {
 	case llm.RoleUser, llm.RoleAssistant, llm.RoleDeveloper, llm.RoleSystem:
@@ -97,16 +89,16 @@ func (p *parser) message(v wire.Value) bool {
 		return false
 	}
 	for i, part := range parts {
-		if silent(part) { // Encode would omit it
-			parts[i] = llm.Text{State: llm.State{Dialect: Name, Data: []byte(`{"part":{}}`)}}
+		if t, ok := part.(llm.Text); ok && t.Text == "" && len(t.State.Data) == 0 { // Encode would omit it
+			parts[i] = llm.Text{State: p.own([]byte(`{"part":{}}`))}
 		}
 	}
-	msgs := p.req.Messages
+	msgs := p.r.Messages
 	if n := len(msgs); role == llm.RoleAssistant && n > 0 && msgs[n-1].Role == role && !endsInContent(msgs[n-1]) {
 		msgs[n-1].Parts = append(msgs[n-1].Parts, parts...)
 		return true
 	}
-	p.req.Messages = append(msgs, llm.Message{Role: role, Parts: parts})
+	p.r.Messages = append(msgs, llm.Message{Role: role, Parts: parts})
 	return true
 }
 
@@ -115,14 +107,14 @@ func endsInContent(m llm.Message) bool {
 	case llm.Thinking, llm.ToolCall, llm.ToolResult:
 		return false
 	case llm.Opaque:
-		return strings.HasPrefix(p.Kind, contentKind)
+		return strings.HasPrefix(p.Kind, "content.")
 	}
 	return true
 }
 
 // content reads the content of a message or the output of a tool. Every text carries the rest. It reports
 // false if there is no content, or no text to carry the rest.
-func (p *parser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) {
+func (p openaiParser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) {
 	if v.Kind() == '"' {
 		return []llm.Part{llm.Text{Text: v.Str(), State: p.rest(rest, nil)}}, true
 	}
@@ -140,15 +132,15 @@ func (p *parser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) 
 }
 
 // rest returns the state of a text. Without an id the model did not make it, and any model may get it.
-func (p *parser) rest(message, part []byte) llm.State {
-	s := p.state(textState(message, part, ""))
+func (p openaiParser) rest(message, part []byte) llm.State {
+	s := p.state(textState(message, part))
 	if !wire.Value(message).Get("id").Exists() {
 		s.Model = ""
 	}
 	return s
 }
 
-func (p *parser) contentPart(v wire.Value, rest []byte) llm.Part {
+func (p openaiParser) contentPart(v wire.Value, rest []byte) llm.Part {
 	switch kind := v.Get("type").Str(); kind {
 	case "input_text", "output_text":
 		if v.Get("text").Kind() == '"' {
@@ -172,7 +164,7 @@ func (p *parser) contentPart(v wire.Value, rest []byte) llm.Part {
 	}
 	s := p.state(v)
 	s.Model = ""
-	return llm.Opaque{Kind: contentKind + v.Get("type").Str(), State: s}
+	return llm.Opaque{Kind: "content." + v.Get("type").Str(), State: s}
 }
 
 // mediaFrom reads a file given by a URL, if the part has no members except that and one other.
@@ -194,23 +186,23 @@ func mediaFrom(v wire.Value, url, other string) (llm.Media, bool) {
 		if err != nil || len(data) == 0 || kind == "" || base64.StdEncoding.EncodeToString(data) != payload {
 			return llm.Media{}, false
 		}
-		return llm.Media{MIME: kind, Data: data}, strings.IndexFunc(kind, mustEscape) < 0
+		return llm.Media{MIME: kind, Data: data}, strings.IndexFunc(kind, escaped) < 0
 	}
 	return llm.Media{URL: source}, source != ""
 }
 
-func (p *parser) call(v wire.Value) (llm.ToolCall, bool) {
+func (p openaiParser) call(v wire.Value) (llm.ToolCall, bool) {
 	c := llm.ToolCall{ID: v.Get("call_id").Str(), Name: v.Get("name").Str(), Arguments: v.Get("arguments").Str()}
 	if v.Get("type").Is("custom_tool_call") {
 		c.Custom, c.Arguments = true, v.Get("input").Str()
 	}
-	c.State = p.state(callRest(v))
+	c.State = p.state(without(v, "type", "call_id", "name", "arguments", "input"))
 	return c, c.ID != "" && c.Name != ""
 }
 
-func (p *parser) result(n int, v wire.Value) (llm.ToolResult, bool) {
+func (p openaiParser) result(n int, v wire.Value) (llm.ToolResult, bool) {
 	r := llm.ToolResult{ID: v.Get("call_id").Str(), Custom: v.Get("type").Is("custom_tool_call_output")}
-	out, rest := v.Get("output"), resultRest(v)
+	out, rest := v.Get("output"), without(v, "type", "call_id", "output")
 	parts, ok := p.content(out, rest)
 	if !ok && rest != nil {
 		if parts, ok = p.content(out, nil); ok {
@@ -221,4 +213,58 @@ func (p *parser) result(n int, v wire.Value) (llm.ToolResult, bool) {
 	}
 	r.Parts = parts
 	return r, ok && r.ID != ""
+}
+
+// escaped reports whether a character of a MIME type would be escaped.
+func escaped(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
+
+// messageRest returns the members of a message item except role and content.
+func messageRest(item wire.Value) []byte {
+	if item.Get("type").Is("message") {
+		return without(item, "role", "content", "type")
+	}
+	return without(item, "role", "content")
+}
+
+// partRest returns the members of a content part except its text.
+func partRest(part wire.Value) []byte {
+	if part.Get("type").Is("refusal") {
+		return without(part, "text", "refusal")
+	}
+	return without(part, "text", "refusal", "type")
+}
+
+// textState joins the two rests, or returns nil if there are none.
+func textState(message, part []byte) []byte {
+	if message == nil && part == nil {
+		return nil
+	}
+	var e wire.Encoder
+	e.Open('{')
+	if message != nil {
+		e.Key("message")
+		e.Raw(message)
+	}
+	if part != nil {
+		e.Key("part")
+		e.Raw(part)
+	}
+	e.Close('}')
+	return e.Buf
+}
+
+// reasoningText returns the readable text of a reasoning item: its summaries, or else its content.
+func reasoningText(item wire.Value) string {
+	for _, name := range []string{"summary", "content"} {
+		var all []string
+		for it := item.Get(name).Elements(); it.Next(); {
+			if s := it.Value.Get("text").Str(); s != "" {
+				all = append(all, s)
+			}
+		}
+		if len(all) > 0 {
+			return strings.Join(all, "\n\n")
+		}
+	}
+	return ""
 }

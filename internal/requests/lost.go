@@ -1,13 +1,14 @@
-package chat
+package requests
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
 )
 
-// lost returns the paths of values in JSON a that are not in JSON b. Null values do not count.
-func lost(a, b []byte) ([]string, error) {
+// Lost returns the paths of values in JSON a that are not in JSON b. Null values do not count.
+func Lost(a, b []byte) ([]string, error) {
 	x, err := tree(a)
 	if err != nil {
 		return nil, err
@@ -80,4 +81,19 @@ func sameNumber(a, b json.Number) bool {
 	x, errX := a.Float64()
 	y, errY := b.Float64()
 	return errX == nil && errY == nil && x == y && len(a) < exact && len(b) < exact
+}
+
+// Equal reports whether two JSON texts are equal, numbers by value.
+func Equal(a, b []byte) bool {
+	x, errX := tree(a)
+	y, errY := tree(b)
+	return errX == nil && errY == nil && equal(x, y)
+}
+
+func tree(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	return v, err
 }

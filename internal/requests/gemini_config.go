@@ -1,8 +1,8 @@
-package gemini
+package requests
 
 import (
 	"encoding/json"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
@@ -11,7 +11,7 @@ import (
 
 // generationConfig reads the settings. Those that the fields of a request do not represent exactly become
 // options.
-func (p *parser) generationConfig(v wire.Value) {
+func (p *geminiParser) generationConfig(v wire.Value) {
 	if !v.Exists() {
 		return
 	}
@@ -34,16 +34,18 @@ func (p *parser) generationConfig(v wire.Value) {
 }
 
 // setting reads one setting and reports whether the request represents it exactly.
-func (p *parser) setting(key string, v wire.Value, all map[string]wire.Value) bool {
+func (p *geminiParser) setting(key string, v wire.Value, all map[string]wire.Value) bool {
 	switch key {
 	case "maxOutputTokens":
 		n, ok := whole(v)
 		p.r.MaxTokens = max(n, 0)
 		return ok && n > 0
 	case "temperature":
-		return number(v, &p.r.Temperature)
+		p.r.Temperature = number(v)
+		return p.r.Temperature != nil
 	case "topP":
-		return number(v, &p.r.TopP)
+		p.r.TopP = number(v)
+		return p.r.TopP != nil
 	case "topK":
 		n, ok := whole(v)
 		if ok {
@@ -51,9 +53,7 @@ func (p *parser) setting(key string, v wire.Value, all map[string]wire.Value) bo
 		}
 		return ok
 	case "stopSequences":
-		for it := v.Elements(); it.Next(); {
-			p.r.Stop = append(p.r.Stop, it.Value.Str())
-		}
+		p.r.Stop = texts(v)
 		return len(p.r.Stop) > 0
 	case "thinkingConfig":
 		return p.thinking(v)
@@ -66,7 +66,7 @@ func (p *parser) setting(key string, v wire.Value, all map[string]wire.Value) bo
 }
 
 // output reads the response format, if it is JSON with or without a JSON Schema.
-func (p *parser) output(mime wire.Value, all map[string]wire.Value) bool {
+func (p *geminiParser) output(mime wire.Value, all map[string]wire.Value) bool {
 	_, openAPI := all["responseSchema"]
 	if !mime.Is("application/json") || openAPI {
 		return false
@@ -79,7 +79,7 @@ func (p *parser) output(mime wire.Value, all map[string]wire.Value) bool {
 }
 
 // thinking reads the effort, and reports whether Encode would write the same for it.
-func (p *parser) thinking(v wire.Value) bool {
+func (p *geminiParser) thinking(v wire.Value) bool {
 	f := fields(v)
 	thoughts := f["includeThoughts"]
 	level, budget := f["thinkingLevel"].Str(), f["thinkingBudget"]
@@ -118,28 +118,16 @@ func whole(v wire.Value) (int, bool) {
 	return n, float64(n) == f && n < 1<<31 && n > -1<<31
 }
 
-func number(v wire.Value, to **float64) bool {
-	if v.Kind() != '0' {
-		return false
-	}
-	f, err := strconv.ParseFloat(string(v), 64)
-	if err != nil {
-		return false
-	}
-	*to = &f
-	return true
-}
-
 // toolConfig reads the tool choice. What ToolChoice cannot represent, such as several allowed names, becomes an
 // option.
-func (p *parser) toolConfig(v wire.Value) {
+func (p *geminiParser) toolConfig(v wire.Value) {
 	if !v.Exists() {
 		return
 	}
 	rest := wire.Encoder{Buf: []byte("{")}
 	for m := v.Members(); m.Next(); {
 		key := camel(m.Key)
-		if key == "functionCallingConfig" && p.choice(m.Value) && hasFunctions(p.r.Tools) {
+		if key == "functionCallingConfig" && p.choice(m.Value) && p.declares() {
 			continue
 		}
 		rest.Member([]byte(key), renamed(m.Value))
@@ -150,12 +138,9 @@ func (p *parser) toolConfig(v wire.Value) {
 }
 
 // choice reads the tool choice and reports whether ToolChoice represents it exactly.
-func (p *parser) choice(v wire.Value) bool {
+func (p *geminiParser) choice(v wire.Value) bool {
 	f := fields(v)
-	var names []string
-	for it := f["allowedFunctionNames"].Elements(); it.Next(); {
-		names = append(names, it.Value.Str())
-	}
+	names := texts(f["allowedFunctionNames"])
 	mode := f["mode"].Str()
 	choice := &p.r.ToolChoice
 	switch strings.ToUpper(mode) {
@@ -177,4 +162,9 @@ func (p *parser) choice(v wire.Value) bool {
 		return exact && choice.Mode == llm.ToolNamed
 	}
 	return false
+}
+
+// declares reports whether the request declares functions.
+func (p *geminiParser) declares() bool {
+	return slices.ContainsFunc(p.r.Tools, func(t llm.ToolDef) bool { return t.Hosted.Dialect == "" })
 }

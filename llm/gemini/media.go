@@ -1,0 +1,68 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/wire"
+)
+
+// mediaPart reads inlineData or fileData, if it has no unknown members.
+func mediaPart(v wire.Value) (llm.Part, bool) {
+	f := fields(v)
+	mime := f["mimeType"].Str()
+	m := llm.Media{MIME: mime, URL: f["fileUri"].Str()}
+	if data := f["data"]; data.Kind() == '"' {
+		b, err := decodeBase64(data.Str())
+		if err != nil || mime == "" {
+			return nil, false
+		}
+		m.Data = b
+	}
+	if (m.URL == "") == (len(m.Data) == 0) || len(f) > 2 || len(f) == 2 && f["mimeType"] == nil {
+		return nil, false
+	}
+	switch {
+	case strings.HasPrefix(mime, "image/"):
+		return llm.Image{Media: m}, true
+	case strings.HasPrefix(mime, "audio/"):
+		return llm.Audio{Media: m}, true
+	}
+	return llm.Document{Media: m}, true
+}
+
+// decodeBase64 accepts both alphabets, with or without padding, like the API.
+func decodeBase64(s string) ([]byte, error) {
+	s = strings.TrimRight(s, "=")
+	if strings.ContainsAny(s, "-_") {
+		return base64.RawURLEncoding.DecodeString(s)
+	}
+	return base64.RawStdEncoding.DecodeString(s)
+}
+
+// camel returns a name in camelCase.
+func camel(key []byte) string {
+	if !strings.Contains(string(key), "_") {
+		return string(key)
+	}
+	out := make([]byte, 0, len(key))
+	for i := 0; i < len(key); i++ {
+		if key[i] == '_' && i+1 < len(key) && key[i+1] >= 'a' && key[i+1] <= 'z' {
+			i++
+			out = append(out, key[i]-'a'+'A')
+			continue
+		}
+		out = append(out, key[i])
+	}
+	return string(out)
+}
+
+// fields returns the members of an object by their names in camelCase.
+func fields(v wire.Value) map[string]wire.Value {
+	f := make(map[string]wire.Value)
+	for m := v.Members(); m.Next(); {
+		f[camel(m.Key)] = m.Value
+	}
+	return f
+}
