@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// execMaxOutput is the default of Command.MaxOutput in Exec.
+// execMaxOutput is the default for Command.MaxOutput in Exec.
 const execMaxOutput = 1 << 20
 
-// ExecResult is the result of a finished command. A line with the number of missing bytes replaces
-// dropped output.
+// ExecResult is the result of a finished command. Dropped output is replaced by a line with the number of missing
+// bytes.
 type ExecResult struct {
 	Exit
 	Stdout   string
@@ -19,11 +19,11 @@ type ExecResult struct {
 	Combined string // both, in order of arrival
 }
 
-// Exec runs a command to completion and returns its output, up to Command.MaxOutput bytes (default
-// 1 MiB) in each of the three fields.
+// Exec runs a command to completion and returns its output, up to Command.MaxOutput bytes (default 1 MiB) in each of
+// Stdout, Stderr and Combined.
 //
-// A command that fails or times out is not an error. When ctx is done, the command is killed, and
-// Exec returns the output so far together with ctx.Err().
+// A command that fails or times out is not an error. When ctx is done, the command is killed, and Exec returns the
+// output so far together with ctx.Err().
 func Exec(ctx context.Context, e Environment, c Command) (ExecResult, error) {
 	if c.MaxOutput == 0 {
 		c.MaxOutput = execMaxOutput

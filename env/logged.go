@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Logged returns an environment that passes every call to e and logs it: commands and changes at
-// level Info, reads at Debug, with arguments, duration and error. The exit of a command is logged
-// when Wait or Stop first reports it. Command lines are logged; file contents and command output
-// never are.
+// Logged returns an environment that passes every call to e and logs it: commands and changes at level Info, reads at
+// Debug, with arguments, duration and error. A command's exit is logged when Wait or Stop first reports it. Command
+// lines are logged; file contents and command output never are.
 func Logged(e Environment, l *slog.Logger) Wrapper { return &logged{e, l} }
 
 type logged struct {
@@ -131,7 +130,7 @@ func (l *logged) Close() error {
 	return err
 }
 
-// loggedProcess logs the exit of a process once.
+// loggedProcess logs a process's exit once.
 type loggedProcess struct {
 	Process
 	log  *slog.Logger

@@ -7,14 +7,13 @@ import (
 	"io/fs"
 )
 
-// NoLinks returns a view of e for paths that were resolved before. It refuses a path with a symbolic
-// link with [ErrLink], even if the link is swapped in while the operation runs. Lstat, Remove and
-// Rename accept a link as the last element, and do not follow it. RealPath resolves links as e does.
+// NoLinks returns a view of e for paths that were resolved before. It refuses a path with a symbolic link with
+// [ErrLink], even if the link is swapped in while the operation runs. Lstat, Remove and Rename accept a link as the
+// last element, and do not follow it. RealPath resolves links as e does.
 //
-// An environment that can do this has a method NoLinks(e Environment) Environment, which returns nil if e
-// is not the environment itself but one that embeds it. For any other, each path is resolved before and
-// after the operation. This finds most links that are swapped in, but a change may have been made
-// elsewhere by then.
+// An environment that can guarantee this has a method NoLinks(e Environment) Environment, which returns nil if e is
+// another environment that embeds it. For all other environments, each path is resolved before and after the operation.
+// This finds most links that are swapped in, but a change may have been made elsewhere by then.
 func NoLinks(e Environment) Environment {
 	if own, ok := e.(interface{ NoLinks(Environment) Environment }); ok {
 		if view := own.NoLinks(e); view != nil {
@@ -34,7 +33,7 @@ func (r resolved) file(ctx context.Context, path string, op func() error) error 
 	return r.do(ctx, path, path, op)
 }
 
-// link is like file, but the last element of the path may be a link.
+// link is like file, but the last element may be a link.
 func (r resolved) link(ctx context.Context, path string, op func() error) error {
 	return r.do(ctx, path, r.Info().Paths().Dir(path), op)
 }

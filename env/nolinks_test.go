@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// remote is an environment without a view of its own. Its hook runs before each change and each read.
+// remote is an environment without its own NoLinks view. Its hook runs before each change and each read.
 type remote struct {
 	env.Environment
 	before func()

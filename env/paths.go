@@ -8,23 +8,23 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Paths joins, cleans and compares paths by the rules of an environment's system. [Info.Paths]
-// returns the rules of an environment. The zero value follows POSIX.
+// Paths joins, cleans and compares paths by an environment's rules, which [Info.Paths] returns. The zero value follows
+// POSIX.
 //
-// All methods are lexical and access no files. In particular, ".." cancels the element before it
-// even if that is a symbolic link; use [Environment.RealPath] to resolve links.
+// All methods are lexical and access no files. In particular, ".." cancels the element before it even if that is a
+// symbolic link; use [Environment.RealPath] to resolve links.
 //
-// An empty path means the current directory: Clean, Base and Dir return ".", and Join skips it. All
-// methods remove trailing separators; [Paths.EndsInSeparator] reports them.
+// An empty path means the current directory: Clean, Base and Dir return ".", and Join skips it. All methods remove
+// trailing separators; [Paths.EndsInSeparator] reports them.
 //
-// On Windows both "\" and "/" separate elements, and results use "\". A path may begin with a drive
-// or share, such as "C:" or "\\server\share". Neither "\dir" nor "C:dir" is absolute.
+// On Windows both "\" and "/" separate elements, and results use "\". A path may begin with a drive or share, such as
+// "C:" or "\\server\share". Neither "\dir" nor "C:dir" is absolute.
 type Paths struct {
 	windows bool
 	folds   bool // file systems usually ignore case
 }
 
-// PathsOf returns the rules of a platform, a GOOS value. All platforms but "windows" follow POSIX.
+// PathsOf returns a platform's rules, where platform is a GOOS value. All platforms but "windows" follow POSIX.
 func PathsOf(platform string) Paths {
 	return Paths{windows: platform == "windows", folds: platform == "windows" || platform == "darwin"}
 }
@@ -62,8 +62,7 @@ func (p Paths) Clean(name string) string {
 	return backslashed(vol + rest)
 }
 
-// Join joins elements into a clean path, skipping empty ones. Absolute elements are not special; see
-// Abs.
+// Join joins elements into a clean path, skipping empty elements. Absolute elements are not special; see Abs.
 func (p Paths) Join(elems ...string) string {
 	var kept []string
 	for _, e := range elems {
@@ -74,14 +73,14 @@ func (p Paths) Join(elems ...string) string {
 	if len(kept) == 0 {
 		return ""
 	}
-	// "C:" and "x" make "C:x", which is relative to the directory of the drive.
+	// "C:" and "x" make "C:x", which is relative to the drive's current directory.
 	if p.windows && len(kept) > 1 && len(kept[0]) == 2 && isDrive(kept[0]) {
 		return p.Clean(kept[0] + strings.Join(kept[1:], "/"))
 	}
 	return p.Clean(strings.Join(kept, "/"))
 }
 
-// Abs returns the absolute, clean form of a path relative to dir, which must be absolute.
+// Abs returns name as an absolute, clean path, resolved against dir, which must be absolute.
 func (p Paths) Abs(dir, name string) string {
 	if p.IsAbs(name) {
 		return p.Clean(name)
@@ -93,7 +92,7 @@ func (p Paths) Abs(dir, name string) string {
 	vol, rest := splitVolume(name)
 	switch {
 	case vol != "" && fold(vol) != fold(here):
-		// The current directory of another drive is unknown, so use its root.
+		// The current directory on another drive is unknown, so use its root.
 		return p.Clean(vol + "/" + rest)
 	case strings.HasPrefix(rest, "/"):
 		return p.Clean(here + rest)
@@ -101,7 +100,7 @@ func (p Paths) Abs(dir, name string) string {
 	return p.Join(dir, rest)
 }
 
-// Base returns the last element of a path, or the separator for a root.
+// Base returns the last path element, or the separator for a root.
 func (p Paths) Base(name string) string {
 	if !p.windows {
 		return path.Base(name)
@@ -110,7 +109,7 @@ func (p Paths) Base(name string) string {
 	return backslashed(path.Base(rest))
 }
 
-// Dir returns all but the last element of a path. The Dir of a root is the root.
+// Dir returns all but the last path element. The Dir of a root is the root.
 func (p Paths) Dir(name string) string {
 	if !p.windows {
 		return path.Dir(name)
@@ -126,8 +125,7 @@ func (p Paths) Within(dir, name string) bool {
 	return ok
 }
 
-// Rel returns the path of name relative to dir, with slashes; "." is dir itself. It reports false
-// unless name is within dir.
+// Rel returns name relative to dir, with slashes; "." is dir itself. It reports false unless name is within dir.
 func (p Paths) Rel(dir, name string) (string, bool) {
 	if !p.IsAbs(dir) || !p.IsAbs(name) {
 		return "", false
@@ -182,9 +180,8 @@ func (p Paths) cut(prefix, name string) (string, bool) {
 	return name[end:], true
 }
 
-// Key returns a form of a path that is equal for all names that may denote the same file: clean,
-// without case on Windows and macOS, whose file systems usually ignore it, and in one Unicode
-// normalization on macOS.
+// Key returns a form that is equal for all names that may denote the same file: clean, without case on Windows and
+// macOS, whose file systems usually ignore it, and in one Unicode normalization on macOS.
 func (p Paths) Key(name string) string {
 	name = p.Clean(name)
 	if p.windows {
@@ -239,8 +236,8 @@ func isShare(vol string) bool { return strings.HasPrefix(vol, "//") }
 
 func backslashed(name string) string { return strings.ReplaceAll(name, "/", `\`) }
 
-// hasOddElement reports whether Windows may interpret an element differently than it looks. Trailing
-// dots and spaces are dropped, so ".. " may mean "..", and a colon starts the name of a stream.
+// hasOddElement reports whether Windows may interpret an element differently than it looks. Trailing dots and spaces
+// are dropped, so ".. " may mean "..", and a colon starts a stream name.
 func hasOddElement(name string) bool {
 	_, rest := splitVolume(name)
 	for elem := range strings.SplitSeq(rest, "/") {
@@ -262,8 +259,8 @@ func fold(name string) string {
 	}, name)
 }
 
-// foldApple returns a form that is equal for names that file systems of macOS treat as equal. They
-// ignore case and normalization, and HFS+ also ignores some invisible characters.
+// foldApple returns a form that is equal for names that macOS file systems treat as equal. They ignore case and
+// normalization, and HFS+ also ignores some invisible characters.
 func foldApple(name string) string {
 	if isLowerASCII(name) {
 		return name

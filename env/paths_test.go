@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// The rules of every platform are tested on every platform.
+// Every platform's rules are tested on every platform.
 
 func TestPaths_Clean(t *testing.T) {
 	for platform, tests := range map[string]map[string]string{
@@ -207,7 +207,7 @@ func TestPaths_KeyAndSeparators(t *testing.T) {
 	}
 }
 
-// FuzzPaths checks properties of every pair of paths.
+// FuzzPaths checks properties that hold for every pair of paths.
 func FuzzPaths(f *testing.F) {
 	for _, s := range []string{"", "/", "/a/../b/", `C:\a`, "C:", `\\s\h\x`, `\\?\UNC\a\b\..`, "//", "///", `\\?\`, "a/./..", "a/../C:/b", `\\?\UNC`, "C:/.. /x"} {
 		f.Add(s, `C:\work`)

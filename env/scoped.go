@@ -8,13 +8,12 @@ import (
 	"sync"
 )
 
-// Scoped returns an environment confined to dir, a directory of e. Relative paths and commands start
-// there. Each path is resolved before it is used, and one that leads out of dir, by "..", as an
-// absolute path or through a symbolic link, is refused with [ErrOutside]. A path that cannot be
-// resolved is refused too. Close closes e.
+// Scoped returns an environment confined to dir, a directory in e. Relative paths and commands start there. Each path
+// is resolved before it is used. A path that leads out of dir, by "..", as an absolute path or through a symbolic link,
+// is refused with [ErrOutside], and so is a path that cannot be resolved. Close closes e.
 //
-// The operation works on the resolved path with [NoLinks], so a link that is swapped in meanwhile does
-// not lead out either. Running commands are not confined.
+// The operation works on the resolved path with [NoLinks], so a link that is swapped in meanwhile does not lead out
+// either. Running commands are not confined.
 func Scoped(e Environment, dir string) Wrapper {
 	s := &scoped{Environment: NoLinks(e), info: e.Info(), root: &realRoot{}}
 	s.paths = s.info.Paths()
@@ -30,8 +29,7 @@ type scoped struct {
 	noLinks bool // paths must be resolved already
 }
 
-// realRoot is the real path of a scope. It is resolved once: a directory that replaces it later is
-// outside.
+// realRoot is a scope's real path. It is resolved once: a directory that replaces it later is outside.
 type realRoot struct {
 	mu   sync.Mutex
 	path string // "" until it is resolved
@@ -51,7 +49,7 @@ func (s *scoped) Below(ctx context.Context, _, path string) (string, func(error)
 	return real, func(error) {}, err
 }
 
-// realRoot returns the real path of the scope.
+// realRoot returns the scope's real path.
 func (s *scoped) realRoot(ctx context.Context) (string, error) {
 	s.root.mu.Lock()
 	defer s.root.mu.Unlock()
@@ -65,7 +63,7 @@ func (s *scoped) realRoot(ctx context.Context) (string, error) {
 	return s.root.path, nil
 }
 
-// target returns the real path of a path that leads inside.
+// target returns the real path for a path that leads inside.
 func (s *scoped) target(ctx context.Context, path string) (string, error) {
 	full, root, err := s.enter(ctx, path)
 	if err != nil {
@@ -90,7 +88,7 @@ func (s *scoped) name(ctx context.Context, path string) (string, error) {
 	return s.paths.Join(dir, s.paths.Base(full)), nil
 }
 
-// enter makes a path absolute and refuses one that is outside lexically.
+// enter makes a path absolute and refuses it if it is lexically outside.
 func (s *scoped) enter(ctx context.Context, path string) (full, root string, err error) {
 	if path == "" {
 		return "", "", fmt.Errorf("empty path: %w", fs.ErrInvalid)
@@ -105,7 +103,7 @@ func (s *scoped) enter(ctx context.Context, path string) (full, root string, err
 	return full, root, nil
 }
 
-// inside resolves a path and refuses one that leads out.
+// inside resolves a path and refuses it if it leads out.
 func (s *scoped) inside(ctx context.Context, root, full, path string) (real string, err error) {
 	if real = full; !s.noLinks {
 		if real, err = s.Environment.RealPath(ctx, full); err != nil {
@@ -122,7 +120,7 @@ func (s *scoped) outside(path string) error {
 	return fmt.Errorf("%s is not in %s: %w", path, s.info.Dir, ErrOutside)
 }
 
-// named sets the name to that of the requested path.
+// named sets the name from the requested path.
 func (s *scoped) named(fi FileInfo, path string) FileInfo {
 	fi.Name = s.paths.Base(s.paths.Abs(s.info.Dir, path))
 	return fi

@@ -6,19 +6,17 @@ import (
 	"io/fs"
 )
 
-// Wrapper is an environment on top of another one, as returned by [ReadOnly], [Logged] and [Scoped].
+// Wrapper is an environment on top of another, as returned by [ReadOnly], [Logged] and [Scoped].
 //
-// An environment may have methods beyond [Environment], such as its own search. A caller that needs
-// one calls Unwrap until it finds it, and calls Below on each wrapper to get the path to use
-// underneath. Only reads may bypass wrappers this way, and only at or below that path without
-// following symbolic links.
+// An environment may have methods beyond [Environment], such as its own search. A caller that needs one calls Unwrap
+// until it finds it, and calls Below on each wrapper to get the path to use underneath. Only reads may bypass wrappers
+// this way, and only at or below that path without following symbolic links.
 type Wrapper interface {
 	Environment
 	// Unwrap returns the environment underneath.
 	Unwrap() Environment
-	// Below announces a read that bypasses this wrapper. It returns the path to use underneath, or
-	// an error if the wrapper refuses it. The caller must call done once with the outcome. op is
-	// the name of the operation for logs.
+	// Below announces a read that bypasses this wrapper. It returns the path to use underneath, or an error if the
+	// wrapper refuses it. The caller must call done once with the outcome. op names the operation in logs.
 	Below(ctx context.Context, op, path string) (below string, done func(error), err error)
 }
 

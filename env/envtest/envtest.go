@@ -1,8 +1,8 @@
-// Package envtest has the suite that every [env.Environment] must pass. An implementation calls
-// [Run] from one of its tests. [Memory] is an environment that passes it.
+// Package envtest has the suite that every [env.Environment] must pass. An implementation calls [Run] from one of its
+// tests. [Memory] is an environment that passes it.
 //
-// The suite's commands need a POSIX shell with echo, printf, cat, sleep, test and seq. An
-// environment without commands sets [Subject].NoCommands.
+// The commands in the suite need a POSIX shell with echo, printf, cat, sleep, test and seq. An environment without
+// commands sets [Subject].NoCommands.
 package envtest
 
 import (
@@ -49,7 +49,7 @@ func Run(t *testing.T, s Subject) {
 	s.run(t, closeTests)
 }
 
-// test is one test of the suite. e is the subject, and w can write to the same files.
+// test is one test in the suite. e is the subject, and w can write to the same files.
 type test struct {
 	name string
 	run  func(t *testing.T, e, w env.Environment)
@@ -64,7 +64,7 @@ func (s Subject) run(t *testing.T, tests []test) {
 	}
 }
 
-// fixture returns a new environment, one that can write to its files, and whether they differ.
+// fixture returns a new environment, another that can write to its files, and whether they differ.
 func (s Subject) fixture(t *testing.T) (e, w env.Environment, readOnly bool) {
 	t.Helper()
 	e = s.New(t)

@@ -27,7 +27,7 @@ type Memory struct {
 
 // memoryFile is a file or a directory. Its content is replaced, never changed.
 type memoryFile struct {
-	name    string // the absolute, clean path
+	name    string // absolute, clean path
 	content []byte
 	mode    fs.FileMode
 	changed time.Time
@@ -35,8 +35,8 @@ type memoryFile struct {
 
 var _ env.Environment = (*Memory)(nil)
 
-// NewMemory returns an environment with the path rules of a platform, a GOOS value, and an empty
-// working directory.
+// NewMemory returns an environment with a platform's path rules, where platform is a GOOS value, and an empty working
+// directory.
 func NewMemory(platform string) *Memory {
 	info := env.Info{Dir: "/work", Platform: platform, OSVersion: "none (in memory)"}
 	if platform == "windows" {
@@ -58,7 +58,7 @@ func (m *Memory) NoLinks(e env.Environment) env.Environment {
 	return m
 }
 
-// key returns the map key of a path. Case does not matter on Windows.
+// key returns the map key for a path. Case does not matter on Windows.
 func (m *Memory) key(abs string) string {
 	if m.info.Platform == "windows" {
 		return strings.ToLower(abs)
@@ -121,7 +121,7 @@ func (m *Memory) makeDirs(abs string) {
 	m.put(abs, nil, fs.ModeDir|0o755)
 }
 
-// children returns the entries of a directory, sorted by name.
+// children returns a directory's entries, sorted by name.
 func (m *Memory) children(abs string) []*memoryFile {
 	var list []*memoryFile
 	for _, f := range m.files {

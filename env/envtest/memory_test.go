@@ -8,8 +8,7 @@ import (
 	"github.com/reins-agent/reins/env/envtest"
 )
 
-// An environment that implements only the interface passes the suite, with the paths of every
-// platform and in every wrapper.
+// An environment that implements only the interface passes the suite, with every platform's paths and in every wrapper.
 func TestMemory_PassesEnvtest(t *testing.T) {
 	for _, platform := range []string{"linux", "windows"} {
 		for name, wrap := range map[string]func(t *testing.T, e env.Environment) env.Environment{

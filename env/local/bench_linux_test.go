@@ -23,7 +23,7 @@ func cpu() (sum time.Duration) {
 	return sum
 }
 
-// cost is the cost of a number of runs.
+// cost is the cost of several runs.
 type cost struct {
 	wall []time.Duration
 	cpu  time.Duration
@@ -45,9 +45,8 @@ func (c *cost) report(b *testing.B, name string) (median, mean float64) {
 	return median, mean
 }
 
-// BenchmarkCommand runs a command here and through plain os/exec, in turn, so that both see the same
-// load. overhead-µs is the difference of the median times, overhead-cpu-µs that of the processor
-// times, including the command's.
+// BenchmarkCommand runs a command here and through plain os/exec, in turn, so that both see the same load. overhead-µs
+// is the difference between the median times, overhead-cpu-µs between the processor times, including the command's.
 func BenchmarkCommand(b *testing.B) {
 	e, err := local.New(local.Config{Dir: b.TempDir()})
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
-// maxCaches is how many environments at a time have lasting caches below one directory.
+// maxCaches limits how many environments have lasting caches below one directory at a time.
 const maxCaches = 8
 
-// lockCache returns a directory for caches below another one, and the file that keeps others from using it.
-// An overlay must not be mounted twice. If all are in use, it returns "".
+// lockCache returns a cache directory below parent, and the file that keeps others from using it. An overlay must not
+// be mounted twice. If all are in use, it returns "".
 func lockCache(parent string) (dir string, lock *os.File, err error) {
 	for n := range maxCaches {
 		dir := filepath.Join(parent, strconv.Itoa(n+1))

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// blockSize is the size of a block, and the maximum kept in memory.
+	// blockSize is the block size, and the maximum kept in memory.
 	blockSize = 64 << 10
-	// maxRuns is the maximum number of runs in a block.
+	// maxRuns limits the runs in a block.
 	maxRuns = 4096
-	// slotSize is the space of a block in the spool file: its bytes, then its runs.
+	// slotSize is the space for a block in the spool file: its bytes, then its runs.
 	slotSize = blockSize + 4*maxRuns
 )
 
-// run is a sequence of bytes of one stream in a block. It holds the length, and in the lowest bit
-// whether the stream is standard error.
+// run is a sequence of bytes from one stream in a block. It holds the length, and in the lowest bit whether the stream
+// is standard error.
 type run uint32
 
 func newRun(s env.Stream, n int) run {
@@ -40,24 +40,23 @@ func (r run) stream() env.Stream {
 	return env.Stdout
 }
 
-// block is a part of the interleaved output. The open block and all blocks of a capture that stays in
-// memory have data and runs; the others are in the spool file.
+// block is a section of the interleaved output. The open block, and all blocks in a capture that stays in memory, have
+// data and runs; the others are in the spool file.
 type block struct {
-	base [3]int64 // offset of its start, by stream
-	size [3]int64 // number of bytes, by stream
+	base [3]int64 // start offset, by stream
+	size [3]int64 // bytes, by stream
 	data []byte
 	runs []run
 	slot int64 // index in the spool file, or -1 in memory
 	nrun int
 }
 
-// capture stores the output of a process: both streams in one sequence of blocks, so each can be read
-// alone or both interleaved, and every byte is stored once. Full blocks go to the spool file. Above
-// the limit, the first half of it stays, and the second half becomes a window on the newest output
-// that moves by whole blocks. With a limit of one block or less there is no file: the head is one
-// block, and the open block is the window, which moves by bytes.
+// capture stores process output: both streams in one sequence of blocks, so each can be read alone or both interleaved,
+// and every byte is stored once. Full blocks go to the spool file. Above the limit, the first half stays, and the
+// second half becomes a window on the newest output that moves by whole blocks. With a limit of one block or less there
+// is no file: the head is one block, and the open block is the window, which moves by bytes.
 //
-// Calls of fill must not overlap (Process.pump ensures that). Reading is safe at any time.
+// Calls to fill must not overlap (Process.pump ensures that). Reading is safe at any time.
 type capture struct {
 	limit   int64
 	headMax int64
@@ -72,7 +71,7 @@ type capture struct {
 	total    [3]int64
 	dropped  int64
 	file     *os.File
-	slots    int64   // number of slots in the file
+	slots    int64   // slots in the file
 	free     []int64 // slots to reuse
 	released bool
 }
@@ -86,7 +85,7 @@ func newCapture(limit int64, spool func() (*os.File, error)) *capture {
 // spools reports whether full blocks go to the spool file.
 func (c *capture) spools() bool { return c.limit > blockSize }
 
-// unit returns the size of a full block. It is smaller for low limits, because the window moves by it.
+// unit returns the full block size. It is smaller for low limits, because the window moves by it.
 func (c *capture) unit() int64 {
 	if !c.spools() {
 		return blockSize
@@ -94,8 +93,7 @@ func (c *capture) unit() int64 {
 	return min(blockSize, c.limit/8)
 }
 
-// fill calls read with free space of the open block and returns the bytes it read. They are valid
-// until the next fill.
+// fill calls read with free space in the open block and returns the bytes it read. They are valid until the next fill.
 func (c *capture) fill(s env.Stream, read func(p []byte) (int, error)) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +121,7 @@ func (c *capture) fill(s env.Stream, read func(p []byte) (int, error)) ([]byte, 
 func (c *capture) room() int {
 	switch left := c.headMax - c.kept[0] - int64(len(c.open.data)); {
 	case c.filling() && left < c.unit():
-		return int(max(0, min(left, c.unit()-int64(len(c.open.data))))) // the head ends with a block
+		return int(max(0, min(left, c.unit()-int64(len(c.open.data))))) // the head ends at a block boundary
 	case !c.spools():
 		return blockSize
 	default:
@@ -131,7 +129,7 @@ func (c *capture) room() int {
 	}
 }
 
-// filling reports whether the open block is part of the head.
+// filling reports whether the open block is still in the head.
 func (c *capture) filling() bool {
 	return len(c.tail) == 0 && c.dropped == 0 && c.kept[0] < c.headMax && len(c.head) < c.maxBlocks()
 }
@@ -152,7 +150,7 @@ func (c *capture) grow(room int) {
 	c.open.data = c.buf[:copy(c.buf, data)]
 }
 
-// note records n new bytes of stream s in the open block.
+// note records n new bytes from stream s in the open block.
 func (c *capture) note(s env.Stream, n int) {
 	b := &c.open
 	if k := len(b.runs); k > 0 && b.runs[k-1].stream() == s {
@@ -196,8 +194,8 @@ func (c *capture) closeBlock() {
 // maxBlocks limits each half, because blocks close early when the streams alternate.
 func (c *capture) maxBlocks() int { return int(c.limit/c.unit())/2 + 2 }
 
-// trim drops output above the limit: the oldest blocks of the tail, or if there are none, the oldest
-// bytes of the open block.
+// trim drops output above the limit: the oldest blocks in the tail or, without a tail, the oldest bytes in the open
+// block.
 func (c *capture) trim() {
 	for len(c.tail) > 0 && (c.kept[0]+c.kept[1]+int64(len(c.open.data)) > c.limit || len(c.tail) > c.maxBlocks()) {
 		b := c.tail[0]
@@ -215,7 +213,7 @@ func (c *capture) trim() {
 	}
 }
 
-// slide drops the first n bytes of the open block. They stay valid until the next fill.
+// slide drops the first n bytes in the open block. They stay valid until the next fill.
 func (c *capture) slide(n int) {
 	b := &c.open
 	b.data = b.data[n:]
@@ -265,8 +263,8 @@ func (c *capture) store(b *block) error {
 	return nil
 }
 
-// load returns the bytes and runs of a block. It reads them from the spool file, into buf if that is
-// large enough, unless they are in memory.
+// load returns a block's bytes and runs. It reads them from the spool file, into buf if that is large enough, unless
+// they are in memory.
 func (c *capture) load(b *block, buf []byte) ([]byte, []run, error) {
 	if b.slot < 0 {
 		return b.data, b.runs, nil

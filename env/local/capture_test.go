@@ -73,7 +73,7 @@ func slack(c *capture) int64 {
 	return 0
 }
 
-// compare reads a stream and checks every byte against the one written at its offset.
+// compare reads a stream and checks every byte against the byte written at its offset.
 func compare(t *rapid.T, c *capture, s env.Stream, want []byte) (kept int64) {
 	start := rapid.Int64Range(0, int64(len(want))+10).Draw(t, "offset")
 	for _, from := range []int64{start, 0} {

@@ -21,8 +21,8 @@ func (e *Env) NoLinks(outer env.Environment) env.Environment {
 	return view
 }
 
-// exact is a handle that refuses names with symbolic links. Linux opens such a name with one system
-// call. Elsewhere its directories are opened one by one.
+// exact is a handle that refuses names with symbolic links. Linux opens such a name with one system call. Elsewhere its
+// directories are opened one by one.
 type exact struct{ handle }
 
 func (x exact) Lstat(name string) (fi fs.FileInfo, err error) {
@@ -101,8 +101,8 @@ func (x exact) enter(name string) (*os.Root, error) {
 
 func statRoot(d *os.Root) (fs.FileInfo, error) { return d.Stat(".") }
 
-// openSame opens an entry of a directory and refuses a symbolic link. os.Root follows links inside its
-// directory, so what was opened is compared with the entry. It tries again if the entry was replaced.
+// openSame opens a directory entry and refuses a symbolic link. os.Root follows links inside its directory, so what was
+// opened is compared with the entry. It tries again if the entry was replaced.
 func openSame[T io.Closer](d *os.Root, name string, stat func(T) (fs.FileInfo, error), open func() (T, error)) (none T, err error) {
 	for range 5 {
 		var entry, opened fs.FileInfo
@@ -114,7 +114,7 @@ func openSame[T io.Closer](d *os.Root, name string, stat func(T) (fs.FileInfo, e
 		}
 		var f T
 		if f, err = open(); err != nil {
-			// It was replaced by a link: one that leads out, or one that changes again and again.
+			// It was replaced by a link that leads out, or by a link that changes again and again.
 			if _, outside := d.Lstat(".."); errors.Is(err, cause(outside)) || errors.Is(err, syscall.ELOOP) {
 				err = env.ErrLink
 			}
@@ -129,7 +129,7 @@ func openSame[T io.Closer](d *os.Root, name string, stat func(T) (fs.FileInfo, e
 	return none, err
 }
 
-// beside calls f with the directory of a name and the last element.
+// beside calls f with the directory that contains name, and the last element.
 func (x exact) beside(name string, f func(d *os.Root, base string) error) error {
 	dir, base := filepath.Dir(name), filepath.Base(name)
 	if dir == name {

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Flags of openNoLinks that only find a file: any, any including a symbolic link, and a directory.
+// Flags for openNoLinks that only find a file: any file, any file or symbolic link, and a directory.
 const (
 	findFile      = unix.O_PATH
 	findEntry     = unix.O_PATH | unix.O_NOFOLLOW

@@ -16,8 +16,8 @@ import (
 	"github.com/reins-agent/reins/internal/search"
 )
 
-// eachExact runs f in environments without symbolic links: with and without the system call for it, and
-// with and without roots. dir is the real path of their directory, which has
+// eachExact runs f in environments without symbolic links: with and without the system call for it, and with and
+// without roots. dir is the real path to their directory, which has
 //
 //	d/file  d/sub/  link -> d  d/last -> file
 func eachExact(t *testing.T, f func(t *testing.T, e env.Environment, dir string)) {
@@ -150,7 +150,7 @@ func TestNoLinks_LastElementMayBeALinkThatIsNotFollowed(t *testing.T) {
 	})
 }
 
-// A directory is swapped with a link to one outside while files in it are read and written.
+// A directory is swapped with a link to the outside while files in it are read and written.
 func TestNoLinks_SwapRace(t *testing.T) {
 	eachExact(t, func(t *testing.T, e env.Environment, dir string) {
 		outside := t.TempDir()

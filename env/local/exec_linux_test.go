@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A process has no variables during an exec. One that keeps calling exec is found every time.
+// A process has no variables during an exec. A process that keeps calling exec is found every time.
 func TestScan_FindsAProcessInTheMiddleOfAnExec(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "again")
 	if err := os.WriteFile(script, []byte("exec /bin/sh \"$0\"\n"), 0o600); err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// file runs an operation on the target of a path.
+// file runs an operation on the file that a path leads to.
 func (e *Env) file(ctx context.Context, op, path string, f func(h handle, name string) error) error {
 	return e.operate(ctx, op, path, func() error { return e.tree.follow(path, true, f) })
 }
 
-// link is like file, but does not follow the last element of the path.
+// link is like file, but does not follow a link in the last element.
 func (e *Env) link(ctx context.Context, op, path string, f func(h handle, name string) error) error {
 	return e.operate(ctx, op, path, func() error { return e.tree.follow(path, false, f) })
 }
@@ -91,8 +91,8 @@ func (e *Env) Open(ctx context.Context, path string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// openRegular opens a regular file for reading. It checks before opening, because opening a device
-// can have effects, and again after it, because the file may have been replaced.
+// openRegular opens a regular file for reading. It checks before opening, because opening a device can have effects,
+// and again afterwards, because the file may have been replaced.
 func openRegular(h handle, name string) (*os.File, error) {
 	fi, err := h.Stat(name)
 	if err != nil {
@@ -168,7 +168,7 @@ func openDir(h handle, name string) (*os.Root, error) {
 	return nil, err
 }
 
-// readDir lists a directory. Files that disappear meanwhile are skipped.
+// readDir lists a directory. Files that disappear during the listing are skipped.
 func readDir(d *os.Root) ([]env.FileInfo, error) {
 	f, err := d.Open(".")
 	if err != nil {
@@ -206,8 +206,8 @@ func (e *Env) Remove(ctx context.Context, path string) error {
 	return e.change(ctx, "remove", path, false, func(h handle, name string) error { return h.Remove(name) })
 }
 
-// Rename implements [env.Environment]. Between roots or file systems, a regular file is copied and
-// the old one removed.
+// Rename implements [env.Environment]. Between roots or file systems, a regular file is copied and the old file
+// removed.
 func (e *Env) Rename(ctx context.Context, from, to string) error {
 	err := e.usable(ctx)
 	if err == nil {
@@ -241,7 +241,7 @@ func (e *Env) rename(ctx context.Context, from, to string) error {
 	})
 }
 
-// move copies a regular file and removes the old one.
+// move copies a regular file and removes the original.
 func (e *Env) move(ctx context.Context, hf handle, from string, ht handle, to string) error {
 	f, err := openRegular(hf, from)
 	if err != nil {

@@ -156,7 +156,7 @@ func TestWriteFile_RunningProgramIsReplaced(t *testing.T) {
 	}
 }
 
-// TestRoots_NothingLeadsOut tries every operation on every way out. It attacks only files that it made.
+// TestRoots_NothingLeadsOut tries every operation on every way out. It attacks only files that it created.
 func TestRoots_NothingLeadsOut(t *testing.T) {
 	base := t.TempDir()
 	outside := filepath.Join(base, "outside")
@@ -187,7 +187,7 @@ func TestRoots_NothingLeadsOut(t *testing.T) {
 				return err
 			},
 		}
-		// These act on the link itself, which is inside.
+		// These operate on the link itself, which is inside.
 		if path != "file" && path != "absfile" && path != "dangling" {
 			ops["Lstat"] = func() error { _, err := e.Lstat(ctx, path); return err }
 			ops["Remove"] = func() error { return e.Remove(ctx, path) }

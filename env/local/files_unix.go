@@ -23,7 +23,7 @@ const (
 	errTooManyArgs = syscall.E2BIG
 )
 
-// systemErrors maps errors of the system to those of package env.
+// systemErrors maps system errors to errors in package env.
 var systemErrors = []struct{ system, env error }{
 	{syscall.EISDIR, env.ErrIsDir},
 	{syscall.ENOTDIR, env.ErrNotDir},
@@ -56,8 +56,8 @@ func renameBetween(from *os.Root, old string, to *os.Root, name string) error {
 	return unix.Renameat(int(f.Fd()), old, int(t.Fd()), name)
 }
 
-// keepOwner gives f the owner and group of old. It fails if that is not permitted, because replacing
-// the file would change its owner.
+// keepOwner copies owner and group from old to f. It fails if that is not permitted, because replacing the file would
+// change its owner.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	fi, err := f.Stat()
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 type group struct {
 	env  *Env
 	mark mark
-	pid  int // also the id of its process group
+	pid  int // also the process group id
 	proc *os.Process
 	exit exitWaiter
-	box  *sandbox.Box // nil if it is not confined
+	box  *sandbox.Box // nil if unconfined
 
 	mu     sync.Mutex
 	reaped bool             // the ids may have been reused
@@ -32,9 +32,9 @@ func newGroup(p *Process) *group {
 	return &group{env: p.env, mark: p.mark, box: p.box}
 }
 
-// attr requests a new process group. If the host has a terminal, it requests a new session, so that
-// no command can prompt on that terminal. Otherwise it does not, because Linux schedules sessions as
-// separate groups, and on a busy machine a new one has to wait.
+// attr requests a new process group. If the host has a terminal, it requests a new session, so that no command can
+// prompt on that terminal. Otherwise it does not, because Linux schedules sessions as separate groups, and on a busy
+// machine a new one has to wait.
 func (g *group) attr(pty bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
 	if pty || g.env.terminal {
@@ -69,8 +69,7 @@ func (g *group) waitExit() (exited bool) { return g.exit.wait(g.proc) }
 // giveUp ends waitExit for a command that hangs in the kernel and survives SIGKILL.
 func (g *group) giveUp() { g.exit.interrupt() }
 
-// reap returns the exit status and frees the process id. A command that was given up is reaped in the
-// background.
+// reap returns the exit status and frees the process id. A command that was given up is reaped in the background.
 func (g *group) reap(exited bool) (code int, signal string) {
 	g.mu.Lock()
 	g.reaped = true
@@ -90,8 +89,8 @@ func (g *group) reap(exited bool) (code int, signal string) {
 	return ws.ExitStatus(), ""
 }
 
-// orphans counts the descendants still running after the command was reaped. It reads the process
-// table only if the group has members or the output is still open.
+// orphans counts the descendants still running after the command was reaped. It reads the process table only if the
+// group has members or the output is still open.
 func (g *group) orphans(held bool) int {
 	if !held && syscall.Kill(-g.pid, 0) == syscall.ESRCH {
 		return 0
@@ -107,7 +106,7 @@ func (g *group) orphans(held bool) int {
 	return len(g.known)
 }
 
-// targets returns the processes of the group. The caller holds g.mu.
+// targets returns the processes in the group. The caller holds g.mu.
 func (g *group) targets() targets {
 	q := targets{marks: marks{g.mark.env, map[int]bool{g.mark.job: true}}, known: g.known}
 	if !g.reaped {
@@ -137,11 +136,11 @@ func (g *group) close() {
 	}
 }
 
-// endMarked ends all processes with one of the marks, and those in the sandbox that belong to no command.
+// endMarked ends all processes with a mark in m, and sandboxed processes that belong to no command.
 func (e *Env) endMarked(m marks, grace time.Duration) {
 	gone := make(chan struct{})
 	close(gone)
-	except := &group{} // all commands that are running
+	except := &group{} // running commands
 	if m.jobs == nil {
 		except = nil
 	}

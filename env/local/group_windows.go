@@ -12,8 +12,8 @@ import (
 
 var ntResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// guard is a job object with all processes of an environment. The system ends them when its last
-// handle is closed, at the latest when this process dies.
+// guard is a job object with all processes started in an environment. The system ends them when the last job handle is
+// closed, at the latest when this process dies.
 type guard struct{ job windows.Handle }
 
 func newGuard(*Env) (*guard, error) {
@@ -40,10 +40,10 @@ func newJob() (windows.Handle, error) {
 	return job, nil
 }
 
-// covers returns true: the system ends the job before others can lock the files of this process.
+// covers returns true: the system ends the job before others can lock the files that this process held.
 func (g *guard) covers([]*os.File) bool { return true }
 
-// spools does nothing: the private directory of a killed process is not removed here.
+// spools does nothing: a killed process's private directory is not removed here.
 func (g *guard) spools(string) {}
 
 // confines does nothing: there is no sandbox.
@@ -51,7 +51,7 @@ func (g *guard) confines(_, _ []string) {}
 
 func (g *guard) stop() error { return windows.CloseHandle(g.job) }
 
-// group is a command and its descendants: a job object inside that of the guard.
+// group is a command and its descendants: a job object inside the guard's.
 type group struct {
 	env   *Env
 	pid   int

@@ -18,19 +18,18 @@ import (
 //go:embed watchdog.sh
 var watchdogScript string
 
-// guard is the watchdog: a shell that waits for the end of a socket. Only this process holds the other
-// end, so the socket ends when this process dies. The watchdog then kills all processes with a mark of
-// the environment. It runs in its own session, away from any terminal, and has no file of the host
-// except the socket and those of Hold.
+// guard is the watchdog: a shell that waits for the end of a socket. Only this process holds the other end, so the
+// socket ends when this process dies. The watchdog then kills all processes with a mark from this environment. It runs
+// in its own session, away from any terminal, and inherits no host files except the socket and files passed to Hold.
 type guard struct {
 	proc   *os.Process
 	exit   exitWaiter
 	socket *os.File
 	gone   chan struct{}
-	held   []*os.File // the files of Hold that it has
+	held   []*os.File // files from Hold that it has
 }
 
-// newGuard starts the watchdog of an environment. The caller holds e.mu.
+// newGuard starts an environment's watchdog. The caller holds e.mu.
 func newGuard(e *Env) (*guard, error) {
 	r, w, err := socketPair()
 	if err != nil {
@@ -103,19 +102,18 @@ func (g *guard) covers(held []*os.File) bool {
 	return true
 }
 
-// tellGroups is set where the watchdog must know the process groups, because it cannot see the marks
-// of all processes.
+// tellGroups is set where the watchdog must know the process groups, because it cannot see every process's marks.
 const tellGroups = runtime.GOOS != "linux"
 
 func (g *guard) began(pgid int) { g.tell("began", pgid) }
 
 func (g *guard) ended(pgid int) { g.tell("ended", pgid) }
 
-// spools tells the watchdog the name of the private directory.
+// spools tells the watchdog the private directory's name.
 func (g *guard) spools(name string) { fmt.Fprintln(g.socket, "spools", name) }
 
-// confines tells the watchdog that there is a sandbox, whose processes to kill, and which paths to remove. A path
-// with a line break would end the message and is left out.
+// confines tells the watchdog that there is a sandbox, whose processes to kill, and which paths to remove. A path with
+// a line break would end the message and is left out.
 func (g *guard) confines(reserved, forbidden []string) {
 	fmt.Fprintln(g.socket, "boxed")
 	for verb, list := range map[string][]string{"reserved": reserved, "forbidden": forbidden} {

@@ -10,8 +10,8 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 )
 
-// TestSandbox_LooksForHiddenFilesWhileAnotherCommandStarts starts a command at the moment when a sandbox looks for hidden
-// files in the environment. The command registers itself under the lock of the environment, and needs the sandbox.
+// TestSandbox_LooksForHiddenFilesWhileAnotherCommandStarts starts a command at the moment when a sandbox looks for
+// hidden files in the environment. The command registers itself under the environment lock, and needs the sandbox.
 func TestSandbox_LooksForHiddenFilesWhileAnotherCommandStarts(t *testing.T) {
 	var e *Env
 	var armed atomic.Bool

@@ -70,8 +70,8 @@ func role(t *testing.T, name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// playVictim starts a command, prints "ready" after its first output, and waits to be killed. It keeps
-// files locked meanwhile.
+// playVictim starts a command, prints "ready" after its first output, and waits to be killed. Meanwhile it keeps files
+// locked.
 func playVictim(dir, spool, line string, locks ...string) error {
 	e, err := local.New(local.Config{Dir: dir, SpoolDir: spool})
 	if err != nil {
@@ -86,7 +86,7 @@ func playVictim(dir, spool, line string, locks ...string) error {
 			return err
 		}
 		e.Hold(f)
-		// A running watchdog is replaced by one that has the file.
+		// A running watchdog is replaced by a watchdog that has the file.
 		if _, err := env.Exec(context.Background(), e, env.Command{Line: "true"}); err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func playHog(dir string) error {
 	return err
 }
 
-// yes is a writer that accepts only the output of yes(1).
+// yes is a writer that accepts only output from yes(1).
 type yes struct{}
 
 func (yes) Write(b []byte) (int, error) {
@@ -203,7 +203,7 @@ func (yes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// resident returns a value of /proc/self/status in KiB.
+// resident returns a value from /proc/self/status in KiB.
 func resident(key string) int {
 	text, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(text), key)
@@ -211,8 +211,7 @@ func resident(key string) int {
 	return n
 }
 
-// playFull writes files with a limit on their size. The kernel enforces it like a full disk: in the
-// middle of a write.
+// playFull writes files with a size limit. The kernel enforces it like a full disk: in the middle of a write.
 func playFull(dir string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	limit := syscall.Rlimit{Cur: 8 << 10, Max: 8 << 10}
@@ -233,7 +232,7 @@ func playFull(dir string) error {
 	return nil
 }
 
-// playTerminal runs a command that prompts on the terminal of its host.
+// playTerminal runs a command that prompts on its host's terminal.
 func playTerminal(dir string) error {
 	e, err := local.New(local.Config{Dir: dir, SpoolDir: dir})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// inUse returns which private directories another process has open or mounted: those of hosts that do not lock them, and
-// those whose processes a watchdog is still killing.
+// inUse returns which private directories another process has open or mounted. Their hosts do not lock them, or a
+// watchdog is still killing their processes.
 func inUse(names []string) map[string]bool {
 	used := make(map[string]bool)
 	note := func(text string) {

@@ -53,7 +53,7 @@ func TestGrace_IsTwoSeconds(t *testing.T) {
 			t.Error("found no process to terminate")
 		}
 		awaitExit(q, make(chan struct{}), grace)
-		// Reading the process table sleeps for some milliseconds if it meets a process in the middle of an exec.
+		// Reading the process table sleeps for some milliseconds if a process is in the middle of an exec.
 		if took := time.Since(start).Round(100 * time.Millisecond); took != 2*time.Second {
 			t.Errorf("waited %v, want 2s", took)
 		}

@@ -10,26 +10,25 @@ import (
 	"time"
 )
 
-// killTime is the maximum time to wait for killed processes. Those that hang in the kernel die later.
+// killTime is the maximum time to wait for killed processes. Processes that hang in the kernel die later.
 const killTime = 600 * time.Millisecond
 
-// targets selects processes: those with a mark, those in a process group or session, those known from
-// before, and the descendants of all of them.
+// targets selects processes: by mark, by process group or session, by earlier sightings, and all descendants of these.
 type targets struct {
 	marks marks
 	group int // 0: none
 	known map[int]identity
-	// strays, if set, reports whether a process is in the sandbox and belongs to no running command. Processes
-	// that dropped their mark, group and parent are found that way.
+	// strays, if set, reports whether a process is in the sandbox and belongs to no running command. This finds
+	// processes that dropped their mark, group and parent.
 	strays func(identity) bool
-	// adopted, if set, reports whether a process made itself a child of this one. Nothing else reaps it.
+	// adopted, if set, reports whether a process made itself a child of this process. Nothing else reaps it.
 	adopted func(identity) bool
 }
 
-// identity distinguishes a process from a later one with the same id.
+// identity distinguishes a process from a later process with the same id.
 type identity struct {
 	pid, parent, group int
-	start              uint64 // when it was started; 0 where that is unknown
+	start              uint64 // start time; 0 if unknown
 }
 
 // withChildren returns the processes found and all their descendants.
@@ -46,8 +45,8 @@ func withChildren(table []identity, found map[int]bool) []identity {
 	return slices.DeleteFunc(table, func(id identity) bool { return !found[id.pid] })
 }
 
-// killAll ends the targets: it sends SIGTERM, waits for at most grace, and sends SIGKILL. gone is
-// closed when the leader of the group has exited.
+// killAll ends the targets: it sends SIGTERM, waits for at most grace, and sends SIGKILL. gone is closed when the group
+// leader has exited.
 func killAll(q targets, gone <-chan struct{}, grace time.Duration) {
 	if grace > 0 && terminate(q) {
 		awaitExit(q, gone, grace)
@@ -114,7 +113,7 @@ func awaitExit(q targets, gone <-chan struct{}, grace time.Duration) {
 	}
 }
 
-// in reports whether the value of a marker variable contains one of the marks.
+// in reports whether a marker variable's value contains a mark in m.
 func (m marks) in(value string) bool {
 	for text := range strings.SplitSeq(value, ";") {
 		env, number, ok := strings.Cut(text, ".")

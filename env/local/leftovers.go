@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// sweepDelay lets one scan of the process table serve several contexts that end one after another.
+// sweepDelay lets one process table scan serve several contexts that end one after another.
 const sweepDelay = 50 * time.Millisecond
 
-// leftovers records the commands that ended without visible descendants. Finding hidden ones, such as
-// a daemon that closed its files and changed its session, means scanning the whole process table.
-// That is too slow after every command, so it is done when the command's context is done, and by
-// Close.
+// leftovers records commands that ended without visible descendants. Finding hidden ones, such as a daemon that closed
+// its files and changed its session, means scanning the whole process table. That is too slow after every command, so
+// it is done when the command's context is done, and by Close.
 type leftovers struct {
 	env *Env
 
 	mu      sync.Mutex
 	stopped bool
-	batches map[<-chan struct{}]*batch // by the Done channel of the context
+	batches map[<-chan struct{}]*batch // by the context's Done channel
 	ended   map[int]bool
 	sweep   *time.Timer
 	busy    sync.WaitGroup
 }
 
-// batch is the commands of one context.
+// batch holds the commands in one context.
 type batch struct {
 	jobs   []int
 	detach func() bool
@@ -50,7 +49,7 @@ func (l *leftovers) add(ctx context.Context, job int) {
 	c.jobs = append(c.jobs, job)
 }
 
-// schedule sweeps the commands of a context soon.
+// schedule sweeps a context's commands soon.
 func (l *leftovers) schedule(done <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +68,7 @@ func (l *leftovers) schedule(done <-chan struct{}) {
 	}
 }
 
-// run kills the descendants of the scheduled commands.
+// run kills descendants of the scheduled commands.
 func (l *leftovers) run() {
 	defer l.busy.Done()
 	l.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 )
 
-// TestSandbox_ListedReading covers commands that may read only the workspace, the system and what is named.
+// TestSandbox_ListedReading covers commands that may read only the workspace, the system and listed paths.
 func TestSandbox_ListedReading(t *testing.T) {
 	outside := t.TempDir()
 	for _, name := range []string{"other", "named", "denied"} {
@@ -32,7 +32,7 @@ func TestSandbox_ListedReading(t *testing.T) {
 			t.Errorf("%s can be read: %+v", name, res)
 		}
 	}
-	// An approval reveals what it names, but not what is denied.
+	// An approval reveals the paths that it names, but no denied paths.
 	for name, want := range map[string]bool{"other": true, "denied": false} {
 		path := filepath.Join(outside, name)
 		res, err := env.Exec(t.Context(), e, env.Command{Line: "cat " + path, Reveal: []string{path}})

@@ -2,37 +2,35 @@
 //
 // # Processes
 //
-// A command runs in its own process group. It has no terminal unless Command.PTY is set, inherits no
-// open files of the host, and its standard input is empty unless one is given. It ends when its
-// process exits, even if background children hold its output open. On a timeout, a canceled context
-// or Close, the command and all its descendants get SIGTERM and, two seconds later, SIGKILL.
+// A command runs in its own process group. It has no terminal unless Command.PTY is set, inherits no open files from
+// the host, and its standard input is empty unless Command.Stdin is set. It ends when its process exits, even if
+// background children hold the output open. On a timeout, a canceled context or Close, the command and all its
+// descendants get SIGTERM and, two seconds later, SIGKILL.
 //
-// Descendants are found by a variable in their environment that identifies the command, by their
-// process group or session while the command's process id is reserved, and by their parents. A
-// process that left the group with setsid or a double fork is found too. Only a process that dropped
-// its environment, left its group and lost its parent escapes, and only without a sandbox: on Linux,
-// the namespaces of the sandbox identify it.
+// Descendants are found by an environment variable that identifies the command, by their process group or session while
+// the command's process id is reserved, and by their parents. A process that left the group with setsid or a double
+// fork is found too. Only a process that dropped its environment, left its group and lost its parent escapes, and only
+// without a sandbox: on Linux, the sandbox namespaces identify it.
 //
-// Each environment has a watchdog, a small shell script that is started with the first command. It
-// waits for the end of a socket whose other end only this process holds. When this process dies, the
-// watchdog kills all commands. [Env.Hold] lets other processes wait until it has finished. macOS
-// hides the variables of system programs, so the watchdog also tracks process groups there. On
-// Windows, job objects do all of this.
+// Each environment has a watchdog, a small shell script that is started with the first command. It waits for the end of
+// a socket whose other end only this process holds. When this process dies, the watchdog kills all commands. [Env.Hold]
+// lets other processes wait until it has finished. macOS hides the variables of system programs, so the watchdog also
+// tracks process groups there. On Windows, job objects take over all these tasks.
 //
 // # Output
 //
-// Up to 64 KiB of a command's output stay in memory. The rest goes to a spool file in a private
-// directory, which Close removes. If this process is killed, the watchdog removes it, and if that is
-// killed too, the next environment of the same user does.
+// Up to 64 KiB of command output stay in memory. The rest goes to a spool file in a private directory, which Close
+// removes. If this process is killed, the watchdog removes the directory, and if that is killed too, the same user's
+// next environment does.
 //
 // # Files
 //
-// A write goes to a temporary file beside the target, which is flushed to disk and then renamed. The
-// directory is flushed after that. If the target has other hard links, they keep the old content.
+// A write goes to a temporary file beside the target, which is flushed to disk and then renamed. The directory is
+// flushed after that. If the target has other hard links, they keep the old content.
 //
-// With Config.Roots, every path is resolved through os.Root. Neither "..", nor a symbolic link, nor a
-// link swapped in at the wrong moment leads out of the roots. A file that is hard-linked to one
-// outside can be read; writing it leaves the one outside unchanged.
+// With Config.Roots, every path is resolved through os.Root. Neither "..", nor a symbolic link, nor a link swapped in
+// at the wrong moment leads out of the roots. A file that is hard-linked to a file outside can be read; writing it
+// leaves the outside file unchanged.
 package local
 
 import (
@@ -60,42 +58,39 @@ import (
 // grace is the time between SIGTERM and SIGKILL.
 const grace = 2 * time.Second
 
-// defaultMaxOutput is the default of Config.MaxOutput.
+// defaultMaxOutput is the default for Config.MaxOutput.
 const defaultMaxOutput = 64 << 20
 
-// Config configures an environment. The zero value works in the current directory without
-// confinement.
+// Config configures an environment. The zero value works in the current directory without confinement.
 type Config struct {
-	// Dir is the working directory. The default is that of the host process.
+	// Dir is the working directory. The default is the current directory of this process.
 	Dir string
 
-	// Roots confine file operations and the working directories of commands to these directories.
-	// Relative ones are resolved against Dir. Empty means no confinement. Running commands are not
-	// confined.
+	// Roots confine file operations, and the working directories of commands, to these directories. Relative roots are
+	// resolved against Dir. Empty means no confinement. Running commands are not confined; see Sandbox.
 	Roots []string
 
 	// Shell runs Command.Line. The default is bash or else sh, and cmd.exe on Windows.
 	Shell string
 
-	// Inherit selects the host's variables that commands inherit, and Pass lists further ones for
-	// InheritListed; AWS_* stands for all that begin with AWS_. Vars are set in addition and override
-	// inherited ones.
+	// Inherit selects the host variables that commands inherit, and Pass lists further variables for InheritListed;
+	// AWS_* stands for all that begin with AWS_. Vars are set in addition and override inherited variables.
 	Inherit Inherit
 	Pass    []string
 	Vars    map[string]string
 
-	// Sandbox confines commands and changes of files; Dir and Temp of it are set by New. The zero value confines
-	// nothing. Without a Cache, the caches of confined commands are temporary. Files with credentials are masked unless
-	// Readable contains them. Commands that only read can read the workspace, the system, tools, and Readable.
+	// Sandbox confines commands and file changes; New sets its Dir and Temp. The zero value confines nothing. Without a
+	// Cache, confined commands have temporary caches. Files with credentials are masked unless Readable contains them.
+	// Commands with ReadOnly can read the workspace, the system, tools, and Readable.
 	Sandbox sandbox.Config
-	// Incomplete, if set, is called when the sandbox is started for the first command, if the system cannot enforce
-	// all of it.
+	// Incomplete, if set, is called once, when the first command starts the sandbox, if the system cannot enforce all
+	// of it. The command waits for the call.
 	Incomplete func(sandbox.Support)
 
 	// MaxOutput is the default for Command.MaxOutput; zero means 64 MiB.
 	MaxOutput int64
-	// SpoolDir is the parent of the private directory for long output. The default is the system's
-	// temporary directory.
+	// SpoolDir is the parent for the private directory with long output. The default is the system's temporary
+	// directory.
 	SpoolDir string
 }
 
@@ -109,49 +104,49 @@ type Env struct {
 type state struct {
 	info       env.Info
 	maxOutput  int64
-	spoolRoot  string         // parent of the private directory
-	spoolName  string         // name of the private directory
-	config     sandbox.Config // of box
-	box        *sandbox.Box   // nil if commands are not confined
-	named      []string       // what the configuration makes readable
+	spoolRoot  string         // parent for the private directory
+	spoolName  string         // private directory name
+	config     sandbox.Config // for box
+	box        *sandbox.Box   // nil if commands are unconfined
+	named      []string       // made readable by the configuration
 	repository []string       // what git reads in the workspace, as it was before the first command
-	around     []string       // the repository that the workspace is a part of, or nil
-	ignores    []string       // files of that repository that searches read
+	around     []string       // repository around the workspace, or nil
+	ignores    []string       // files in it that searches read
 	report     sync.Once      // calls incomplete
 	incomplete func(sandbox.Support)
-	id         string   // random; the marks of all commands begin with it
-	outerMark  string   // the marks of this process, if it runs inside such an environment
-	vars       []string // of every command, sorted
-	outer      []string // of commands outside the sandbox
-	readVars   []string // of commands that only read
+	id         string   // random; every command's mark begins with it
+	outerMark  string   // this process's own marks, if it runs inside such an environment
+	vars       []string // for all commands, sorted
+	outer      []string // for commands outside the sandbox
+	readVars   []string // for commands that only read
 	lastStray  int      // descriptors up to this one are closed in children
 	terminal   bool     // the host has a terminal
 
 	making     sync.Mutex     // held while a sandbox is made on demand; taken before mu
-	readConfig sandbox.Config // of readBox; making is held
-	narrow     []string       // what commands can read that need only the workspace; nil if that is no less; making is held
+	readConfig sandbox.Config // for readBox; guarded by making
+	narrow     []string       // readable for commands that need only the workspace; nil if that is no less; guarded by making
 
 	mu        sync.Mutex
 	closed    atomic.Bool  // set with mu held
-	readBox   *sandbox.Box // of commands that only read; nil until there was one
+	readBox   *sandbox.Box // for commands that only read; nil until there was one
 	seq       int
 	procs     map[*Process]struct{} // running, or with running descendants
 	captures  map[*capture]struct{} // not released
-	null      *os.File              // standard input of commands without input
+	null      *os.File              // standard input for commands without input
 	guard     *guard
 	cacheLock *os.File
-	cache     string                  // for the caches of confined commands; "" is the temporary directory
+	cache     string                  // cache parent for confined commands; "" means the temporary directory
 	hasTemp   bool                    // the directory for temporary files exists
 	told      string                  // what the guard knows about the sandbox
 	revealed  map[string]*sandbox.Box // by what commands can read in addition
 	held      []*os.File              // files that the guard keeps open
-	spoolDir  string                  // the private directory; "" until it is needed
+	spoolDir  string                  // private directory; "" until it is needed
 	spool     *os.Root                // the same, open
 	spoolLock *os.File                // the same, locked against sweepSpools
 	streams   map[*stream]struct{}    // still open
 	leftover  leftovers
 	busy      sync.WaitGroup // watching and killing processes
-	readers   sync.WaitGroup // of streams
+	readers   sync.WaitGroup // stream readers
 }
 
 var _ env.Environment = (*Env)(nil)
@@ -217,9 +212,9 @@ func New(c Config) (*Env, error) {
 	return e, nil
 }
 
-// catchInterrupts makes ^C work in the terminals of commands if this program ignores it, as a program does that a
-// script has started in the background. Commands inherit what is ignored, but not what is caught. Nobody reads the
-// channel, so the signals still do nothing here.
+// catchInterrupts makes ^C work in command terminals if this program ignores it, as a program started in the background
+// by a script does. Commands inherit ignored signals, but not caught signals. The channel is never read, so the signals
+// still do nothing here.
 func catchInterrupts() {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGQUIT} {
 		if signal.Ignored(s) {
@@ -237,8 +232,8 @@ func (e *Env) Info() env.Info {
 	return info
 }
 
-// Close ends all processes and their descendants as a timeout does, and releases all resources.
-// Closing again does nothing.
+// Close ends all processes and their descendants as a timeout does, and releases all resources. Closing again does
+// nothing.
 func (e *Env) Close() error {
 	e.mu.Lock()
 	if e.closed.Load() {
@@ -291,7 +286,7 @@ func (e *Env) releaseAll() error {
 	return errors.Join(errs...)
 }
 
-// closeStreams closes the output of processes that could not be killed.
+// closeStreams closes output streams whose processes could not be killed.
 func (e *Env) closeStreams() {
 	e.mu.Lock()
 	for s := range e.streams {
@@ -301,16 +296,16 @@ func (e *Env) closeStreams() {
 	e.readers.Wait()
 }
 
-// files returns the descriptors of a child: the standard ones and no others.
+// files returns a child's descriptors: the standard files and no others.
 func (e *Env) files(std [3]*os.File) []*os.File {
 	list := make([]*os.File, e.lastStray+1)
 	copy(list, std[:])
 	return list
 }
 
-// Hold keeps a file open in the watchdog. If this process is killed, the file stays open until all
-// commands started since have been killed, so other processes can wait for that with a lock on it.
-// Commands do not inherit the file. It must not be closed before release.
+// Hold keeps a file open in the watchdog. If this process is killed, the file stays open until all commands started
+// since have been killed, so other processes can wait for that with a lock on it. Commands do not inherit the file. It
+// must not be closed before release.
 func (e *Env) Hold(f *os.File) (release func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -328,19 +323,19 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// markerName is the variable that identifies the descendants of a command. Its value is a list of
-// marks, one for each enclosing environment, the outermost first.
+// markerName is the variable that identifies a command's descendants. Its value is a list of marks, one for each
+// enclosing environment, outermost first.
 const markerName = "REINS_JOBS"
 
-// mark identifies one command of one environment. Its text form is "ENV.JOB;".
+// mark identifies one command in one environment. Its text form is "ENV.JOB;".
 type mark struct {
-	env string // the random id of the environment
-	job int    // the number of the command in it
+	env string // the environment's random id
+	job int    // command number in it
 }
 
 func (m mark) String() string { return m.env + "." + strconv.Itoa(m.job) + ";" }
 
-// marks is a set of commands of one environment. nil jobs means all of them.
+// marks is a set of commands in one environment. nil jobs means all of them.
 type marks struct {
 	env  string
 	jobs map[int]bool

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// outputPipe returns a pipe for the output of a command. Unlike the ends that os.Pipe returns, that of
-// the command blocks and is unknown to the runtime's poller, which would be woken by it.
+// outputPipe returns a pipe for command output. Unlike with os.Pipe, the command's end blocks and is unknown to the
+// runtime's poller, which would be woken by it.
 func outputPipe() (r, w *os.File, err error) {
 	var fds [2]int
 	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {

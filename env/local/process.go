@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 )
 
-// giveUpTime is the maximum time to wait for the exit of a killed command.
+// giveUpTime is the maximum time to wait for a killed command to exit.
 const giveUpTime = 200 * time.Millisecond
 
 // Process is a command on this machine.
@@ -26,7 +26,7 @@ type Process struct {
 	stdin   *os.File // for Write; nil if it is not open
 	feed    *os.File // the pipe to standard input, closed at the end
 	pty     bool
-	box     *sandbox.Box // nil if it is not confined
+	box     *sandbox.Box // nil if unconfined
 	detach  func() bool  // stops watching ctx
 	ctx     context.Context
 	timer   *time.Timer
@@ -68,7 +68,7 @@ func (p *Process) Wait(ctx context.Context) (env.Exit, error) {
 	}
 }
 
-// Stop implements [env.Process]. It also ends background descendants of a command that has exited.
+// Stop implements [env.Process]. If the command has exited, Stop still ends its background descendants.
 func (p *Process) Stop(ctx context.Context) (env.Exit, error) {
 	p.end(false)
 	for _, ch := range []chan struct{}{p.killed, p.done} {
@@ -137,7 +137,7 @@ func (p *Process) watch() {
 	p.exited = true
 	ending := p.ending
 	if ending {
-		// The ids of the process and its group are not reused until it is reaped.
+		// The process id and group id are not reused until the process is reaped.
 		p.mu.Unlock()
 		<-p.killed
 		p.mu.Lock()

@@ -21,7 +21,8 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 )
 
-// useNames makes this process resolve example.com and all names below .test to an address of this machine, and no others.
+// useNames makes this process resolve example.com and all names below .test to an address on this machine, and no
+// others.
 func useNames(t *testing.T) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -68,11 +69,11 @@ func useNames(t *testing.T) {
 	})
 }
 
-// site is a server of the host, over HTTP and HTTPS.
+// site is a server on the host, over HTTP and HTTPS.
 type site struct {
 	plain, secret *httptest.Server
 	port, tlsPort string
-	hits          chan string // the Host headers of requests
+	hits          chan string // Host headers in requests
 }
 
 func newSite(t *testing.T, files string) *site {
@@ -84,7 +85,7 @@ func newSite(t *testing.T, files string) *site {
 			fmt.Fprintf(w, "hello %s", r.Host)
 			return
 		}
-		if r.URL.Path == "/left" { // a package of npm
+		if r.URL.Path == "/left" { // an npm package
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"name":"left","dist-tags":{"latest":"1.2.3"},"versions":{"1.2.3":{"name":"left","version":"1.2.3","dist":{}}}}`)
 			return
@@ -187,7 +188,7 @@ func TestSandbox_ProxyServesGitNpmNodeGoAndPython(t *testing.T) {
 	}
 }
 
-// TestSandbox_ProxyRefuses covers attempts to reach what is not listed: none of them reaches the server.
+// TestSandbox_ProxyRefuses covers attempts to reach unlisted hosts: none of them reaches the server.
 func TestSandbox_ProxyRefuses(t *testing.T) {
 	has(t, "curl")
 	useNames(t)
@@ -236,14 +237,14 @@ func TestSandbox_ProxyRefuses(t *testing.T) {
 			t.Errorf("a request reached the server: %s", <-s.hits)
 		}
 	}
-	// A forged Host header does not reach the server that is listed either.
+	// A forged Host header does not reach the server either, although its address is listed.
 	res := run(t, e, raw("GET http://good.test:"+other.port+"/hello HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n"))
 	if host := <-other.hits; host != "good.test:"+other.port || !strings.Contains(res.Combined, "hello good.test") {
 		t.Errorf("the server got the host %q: %s", host, res.Combined)
 	}
 }
 
-// TestSandbox_ProxyIsOnlyForTheBoxWithHosts covers what must have no network at all.
+// TestSandbox_ProxyIsOnlyForTheBoxWithHosts covers commands that must have no network at all.
 func TestSandbox_ProxyIsOnlyForTheBoxWithHosts(t *testing.T) {
 	useNames(t)
 	s := newSite(t, t.TempDir())

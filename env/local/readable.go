@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/internal/realpath"
 )
 
-// systemPaths are what programs need of the system.
+// systemPaths are the system paths that programs need.
 var systemPaths = strings.Fields(`/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc /opt /nix /gnu /snap /proc /sys /dev /System /Library
 	/Applications /private/etc /private/var/db /run/current-system /run/wrappers /run/systemd/resolve /var/lib/dpkg /var/lib/apt
 	/var/lib/rpm /var/lib/pacman /var/db /var/cache/man /var/cache/fontconfig /home/linuxbrew`)
@@ -25,13 +25,13 @@ var toolPaths = strings.Fields(`.asdf .bun .cabal .cargo .conda .deno .dotnet .e
 	.gitconfig .config/git .gitignore .gitignore_global .gitattributes .config/go .condarc .ripgreprc .inputrc .terminfo
 	.editorconfig .npmrc .bunfig.toml .config/ripgrep .config/fd .config/bat .config/jj .hgrc .manpath`)
 
-// toolVariables name directories of tools.
+// toolVariables name tool directories.
 var toolVariables = strings.Fields(`GOROOT GOPATH GOMODCACHE GOBIN CARGO_HOME RUSTUP_HOME NVM_DIR FNM_DIR VOLTA_HOME PNPM_HOME BUN_INSTALL
 	DENO_DIR PYENV_ROOT VIRTUAL_ENV CONDA_PREFIX RBENV_ROOT GEM_HOME JAVA_HOME MAVEN_HOME GRADLE_HOME SDKMAN_DIR DOTNET_ROOT
 	ANDROID_HOME FLUTTER_ROOT ASDF_DIR ASDF_DATA_DIR MISE_DATA_DIR NODE_PATH PERL5LIB JULIA_DEPOT_PATH OPAMROOT STACK_ROOT
 	COREPACK_HOME XDG_CONFIG_DIRS MANPATH LD_LIBRARY_PATH`)
 
-// readable returns what commands that only read can read beside the writable directories and more: real paths.
+// readable returns the real paths that commands with ReadOnly can read beside the writable directories and more.
 func readable(more []string) []string {
 	home, _ := os.UserHomeDir()
 	list := slices.Concat(systemPaths, more)
@@ -55,7 +55,7 @@ func readable(more []string) []string {
 		if !filepath.IsAbs(path) {
 			continue
 		}
-		// A variable must not open the whole home directory, nor what contains it.
+		// A variable must not open the whole home directory, nor a directory that contains it.
 		if r, ok := links.Resolve(path); ok && !contains(r, home) && !slices.Contains(real, r) {
 			real = append(real, r)
 		}
@@ -118,10 +118,10 @@ func repository(dir string) (list, around, ignores []string) {
 	}
 }
 
-// otherHomes is the pattern of the home directories of other users.
+// otherHomes is the pattern for other users' home directories.
 var otherHomes = "/home/*"
 
-// masked returns what commands cannot read: the configured files, and those with credentials, unless the
+// masked returns paths that commands cannot read: configured files, and files with credentials, unless the
 // configuration names them or the workspace is in them.
 func masked(c sandbox.Config) (list []string) {
 	all := slices.Concat(c.Masked, credential.Files(""))

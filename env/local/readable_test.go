@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 )
 
-// Root can read the files of all users, so commands of root must not.
+// Root can read all users' files, so commands run by root must not.
 func TestMasked_IncludesTheCredentialsOfOthersForRoot(t *testing.T) {
 	homes, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

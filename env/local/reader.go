@@ -7,8 +7,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// reader reads one stream of a capture, up to the end at the time it was created. It skips dropped
-// output.
+// reader reads one stream in a capture, up to the end at the time it was created. It skips dropped output.
 type reader struct {
 	c      *capture
 	stream env.Stream
@@ -74,7 +73,7 @@ func (r *reader) load() error {
 	return nil
 }
 
-// find returns the first block with bytes of stream s at or after the offset.
+// find returns the first block with bytes from stream s at or after the offset.
 func (c *capture) find(s env.Stream, offset int64) *block {
 	for _, list := range [][]block{c.head, c.tail} {
 		i := sort.Search(len(list), func(i int) bool { return list[i].base[s]+list[i].size[s] > offset })
@@ -88,7 +87,7 @@ func (c *capture) find(s env.Stream, offset int64) *block {
 	return nil
 }
 
-// pick returns the bytes of one stream in a block. It copies them if the data is shared.
+// pick returns one stream's bytes in a block. It copies them if the data is shared.
 func pick(data []byte, runs []run, s env.Stream, shared bool) []byte {
 	if s == env.Both && !shared {
 		return data

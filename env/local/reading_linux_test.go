@@ -82,7 +82,7 @@ func TestSandbox_ReadOnlyCommandsReadOnlyTheProjectAndTheSystem(t *testing.T) {
 		"cat ~/code/other/secret.txt", "cat ~/notes.txt", "ls ~/code", "cat ~/.cargo/credentials.toml", "cat ~/.mozilla/firefox/cookies",
 		"cat /proc/" + fmt.Sprint(os.Getpid()) + "/root" + w.home + "/notes.txt", "ln -s ~/notes.txt $TMPDIR/l; cat $TMPDIR/l", "cat ~/.codex/auth.json",
 	} {
-		// Root can open the empty file in the place of a masked one.
+		// Root can open the empty file that replaces a masked file.
 		if r := w.run(w.env, env.Command{Line: line, ReadOnly: true}); r.Code == 0 && r.Stdout != "" || strings.Contains(r.Combined, canary) {
 			t.Errorf("%s: exit code %d, %q, want a failure", line, r.Code, r.Combined)
 		}
@@ -162,7 +162,7 @@ func TestSandbox_ReadOnlyCommandsChangeNothing(t *testing.T) {
 	}
 }
 
-// A command that was approved must not read credentials either, unless the approval names them.
+// An approved command must not read credentials either, unless the approval names them.
 func TestSandbox_CredentialsAreMasked(t *testing.T) {
 	w := newReadWorld(t)
 	for _, name := range []string{".ssh/id_rsa", ".aws/credentials", ".netrc", ".npmrc", ".codex/auth.json", ".bash_history"} {
@@ -177,13 +177,13 @@ func TestSandbox_CredentialsAreMasked(t *testing.T) {
 	if r.Code != 0 || r.Stdout != canary {
 		t.Errorf("with .netrc revealed: %+v", r)
 	}
-	w.write(".git-credentials", canary) // after the sandbox was started
+	w.write(".git-credentials", canary) // created after the sandbox was started
 	if r := w.run(w.env, env.Command{Line: "cat ~/.git-credentials"}); strings.Contains(r.Stdout, canary) {
 		t.Errorf("a file that was created later: %+v", r)
 	}
 }
 
-// What one command may read must not be readable to the next one.
+// A file revealed to one command must not be readable by the next.
 func TestSandbox_ARevealIsForOneCommand(t *testing.T) {
 	w := newReadWorld(t)
 	names := []string{"/.netrc", "/.ssh/id_rsa", "/.netrc"}
@@ -212,7 +212,7 @@ func TestSandbox_ReadableNamesCredentials(t *testing.T) {
 	}
 }
 
-// A mask would make git take a file of the workspace for changed, but commands that only read must not read it.
+// A mask would make git report a workspace file as changed, but commands with ReadOnly must not read it.
 func TestSandbox_MaskedFilesInTheWorkspaceCannotBeReadByReadOnlyCommands(t *testing.T) {
 	w := newReadWorld(t)
 	w.write("code/app/sub/keys/x", canary)
@@ -235,12 +235,12 @@ func TestSandbox_ReportsWhatItBlocked(t *testing.T) {
 	}
 }
 
-// What rules deny is unreadable, but not changed: git must not take it for deleted.
+// Files that rules deny are unreadable, but look unchanged: git must not report them as deleted.
 func TestSandbox_HiddenFilesCannotBeReadAndLookUnchanged(t *testing.T) {
 	w := newReadWorld(t)
 	w.write("code/app/sub/private/x", canary)
 	w.write("code/app/.env", canary)
-	// Git reads files again that are as new as its index.
+	// Git reads files again if they are as new as its index.
 	c := exec.Command("sh", "-c", "touch -d 2001-01-01 .env sub/private/x && git add -f . && git commit -qm more")
 	c.Dir = w.home + "/code/app"
 	if out, err := c.CombinedOutput(); err != nil {

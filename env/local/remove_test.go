@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Commands may leave directories that nobody may change, such as a module cache. Root may remove them anyway.
+// Commands may leave read-only directories, such as a module cache. Root may remove them anyway.
 func TestRemoveTree_RemovesWhatNobodyMayChange(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "private")
 	if err := os.MkdirAll(filepath.Join(dir, "tmp/mod/sub"), 0o755); err != nil {

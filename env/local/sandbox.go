@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/internal/hostproxy"
 )
 
-// newBox makes the sandboxes of an environment, if it has one: the configured one, and one for commands that only
+// newBox makes the sandboxes for an environment, if it has one: the configured sandbox, and one for commands that only
 // read. Temporary files go to the private directory.
 func (e *Env) newBox(c sandbox.Config) error {
 	if c.Mode == "" || c.Mode == sandbox.Off {
@@ -67,13 +67,13 @@ func (e *Env) newBox(c sandbox.Config) error {
 	return nil
 }
 
-// The names of the directories for temporary files in the private directory. watchdog.sh relies on them.
+// Names for temporary directories in the private directory. watchdog.sh relies on them.
 const (
 	tempName = "tmp"
-	readName = "read" // of commands that only read
+	readName = "read" // for commands that only read
 )
 
-// reader returns the sandbox of commands that only read, with its configuration. The first such command makes it.
+// reader returns the sandbox for commands that only read, with its configuration. The first such command makes it.
 func (e *Env) reader() (*sandbox.Box, sandbox.Config, error) {
 	e.making.Lock()
 	defer e.making.Unlock()
@@ -95,8 +95,8 @@ func (e *Env) openBox(box **sandbox.Box) (*sandbox.Box, error) {
 	return *box, nil
 }
 
-// makeBox makes a sandbox, and keeps it unless the environment was closed meanwhile. e.mu is not held while the sandbox
-// asks which files are hidden, because the answer comes from this environment.
+// makeBox makes a sandbox, and keeps it unless the environment has been closed. e.mu is not held while the sandbox asks
+// which files are hidden, because the answer comes from this environment.
 func (e *Env) makeBox(c sandbox.Config, keep func(*sandbox.Box)) (*sandbox.Box, error) {
 	box, err := sandbox.New(c)
 	if err != nil {
@@ -111,7 +111,7 @@ func (e *Env) makeBox(c sandbox.Config, keep func(*sandbox.Box)) (*sandbox.Box, 
 	return box, nil
 }
 
-// reading returns the configuration for commands that only read. Caches are in memory, over those of the user. The caller
+// reading returns the configuration for commands that only read. Caches are in memory, over the user's caches. The caller
 // holds e.making.
 func (e *Env) reading() sandbox.Config {
 	c, dir := e.config, realDir(e.config.Dir)
@@ -136,7 +136,7 @@ func (e *Env) reading() sandbox.Config {
 	return r
 }
 
-// realDir returns a directory without symbolic links, or as it is.
+// realDir resolves symbolic links in a directory path, if it can.
 func realDir(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -144,9 +144,9 @@ func realDir(dir string) string {
 	return dir
 }
 
-// caches are the caches of compilers and package managers, with the variable for each and its default place in the
-// home directory or in the cache directory. Commands have their own caches, layered over those of the user: what a
-// command changed in the user's caches would be used outside the sandbox.
+// caches are compiler and package manager caches, with the variable for each and its default place in the home
+// directory or in the cache directory. Commands have their own caches, layered over the user's: what a command changed
+// in the user's caches would be used outside the sandbox.
 var caches = []struct{ variable, name, place string }{
 	{"GOCACHE", "go-build", "cache/go-build"},
 	{"GOPLSCACHE", "gopls", "cache/gopls"},
@@ -180,7 +180,7 @@ func cacheOf(variable, place string) string {
 	return real
 }
 
-// overlays returns the overlays of the user's caches.
+// overlays returns overlays for the user's caches.
 func overlays(cache string) (list []sandbox.Overlay) {
 	for _, c := range caches {
 		if lower := cacheOf(c.variable, c.place); lower != "" {
@@ -199,7 +199,7 @@ func confineVars(vars map[string]string, temp, cache string) {
 	setVars(vars, own)
 }
 
-// proxyVars sets the variables that make programs use the proxy of the sandbox.
+// proxyVars sets the variables that make programs use the sandbox proxy.
 func proxyVars(vars map[string]string) {
 	own := map[string]string{"NODE_USE_ENV_PROXY": "1"}
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
@@ -209,7 +209,7 @@ func proxyVars(vars map[string]string) {
 	setVars(vars, own)
 }
 
-// boxFor returns the sandbox of a command, or nil if it is not confined.
+// boxFor returns the sandbox for a command, or nil if it is unconfined.
 func (e *Env) boxFor(c env.Command) (*sandbox.Box, error) {
 	if e.box == nil || e.outside {
 		return nil, nil
@@ -276,7 +276,7 @@ func (e *Env) boxes() []*sandbox.Box {
 	return slices.AppendSeq(list, maps.Values(e.revealed))
 }
 
-// confines reports whether a process is in one of the sandboxes.
+// confines reports whether a process is in any sandbox.
 func (e *Env) confines(pid int) bool {
 	e.mu.Lock()
 	list := e.boxes()
@@ -326,7 +326,7 @@ func (e *Env) readyBox(box *sandbox.Box) error {
 	return nil
 }
 
-// tellGuard tells the guard what is new about the sandbox. The caller holds e.mu.
+// tellGuard tells the guard about changes in the sandbox. The caller holds e.mu.
 func (e *Env) tellGuard() {
 	if e.box == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 )
 
-// BenchmarkSandbox compares the median time of a command without a sandbox, with ours, under bubblewrap if it is
+// BenchmarkSandbox compares the median time for a command without a sandbox, with ours, under bubblewrap if it is
 // installed, and with another start of this program, as a sandbox in a helper would need. They alternate.
 //
 //	go test ./env/local -run xxx -bench Sandbox -benchtime 200x

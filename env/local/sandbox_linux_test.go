@@ -36,7 +36,7 @@ func newBoxed(t *testing.T, c local.Config) *local.Env {
 	return e
 }
 
-// TestSandbox_AsAnOrdinaryUser runs the other tests of the sandbox again, as a user without privileges.
+// TestSandbox_AsAnOrdinaryUser runs the other sandbox tests again, as a user without privileges.
 func TestSandbox_AsAnOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("the other tests already run as an ordinary user")
@@ -104,8 +104,8 @@ func startConfined(t *testing.T, dir, spool, line string) *exec.Cmd {
 	return c
 }
 
-// playSibling starts a process with the same parent as this one, without variables and in its own session, and one
-// that hides its memory.
+// playSibling starts a process with the same parent as this process, without variables and in its own session, and a
+// process that hides its memory.
 func playSibling() error {
 	for _, dumpable := range []string{"1", "0"} {
 		c := exec.Command("/proc/self/exe", dumpable)
@@ -145,12 +145,12 @@ func TestSandbox_NobodySurvives(t *testing.T) {
 				"Stop":    func(t *testing.T, _ *local.Env, p env.Process, _ context.CancelFunc) { p.Stop(t.Context()) },
 				"Context": func(_ *testing.T, _ *local.Env, _ env.Process, cancel context.CancelFunc) { cancel() },
 			} {
-				before := zombies() // of other tests
+				before := zombies() // from other tests
 				e := newBoxed(t, local.Config{})
 				ctx, cancel := context.WithCancel(t.Context())
 				p := runStubborn(t, ctx, e, line)
 				dir := e.Info().Dir
-				// It cannot be seen while it executes another program.
+				// A process cannot be seen while it executes another program.
 				await(t, end+": a process is left to kill", func() bool { return len(inDir(dir)) > 0 })
 				stop(t, e, p, cancel)
 				await(t, end+": no process is left", func() bool { return len(inDir(dir)) == 0 })
@@ -164,7 +164,7 @@ func TestSandbox_NobodySurvives(t *testing.T) {
 	}
 }
 
-// zombies returns the children of this process that nobody has waited for.
+// zombies returns this process's children that have not been waited for.
 func zombies() (list []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, f := range files {
@@ -188,7 +188,7 @@ func TestSandbox_TimeoutKillsWhatHides(t *testing.T) {
 }
 
 // TestSandbox_DiesWithTheHost kills the host. The watchdog must kill the commands, block what they must not create, and
-// remove temporary files. What git has is left out.
+// remove temporary files. Git's own files are left out.
 func TestSandbox_DiesWithTheHost(t *testing.T) {
 	lines := hiding(t)
 	lines["Dismiss"] = `for p in /proc/[0-9]*; do grep -qs 'reins-watch[d]og' $p/cmdline && { echo bye > $p/fd/0; kill -9 ${p#/proc/}; } done; setsid sleep 600 & echo up; wait`
@@ -249,8 +249,8 @@ func TestSandbox_SpoolIsProtectedInsideTheWorkspace(t *testing.T) {
 	}
 }
 
-// TestSandbox_SpoolCannotBeReplacedByOthers replaces the private directory by a link, as the command of another
-// session could that can write the parent.
+// TestSandbox_SpoolCannotBeReplacedByOthers replaces the private directory with a link, as a command in another session
+// could that can write the parent.
 func TestSandbox_SpoolCannotBeReplacedByOthers(t *testing.T) {
 	parent, elsewhere := t.TempDir(), t.TempDir()
 	e := newBoxed(t, local.Config{SpoolDir: parent})

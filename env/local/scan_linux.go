@@ -56,8 +56,8 @@ func scan(q targets) []identity {
 	return withChildren(table, found)
 }
 
-// strays returns a function that finds processes of the sandbox without a mark that belong to no running command.
-// The command of except counts as ended. Nil means that all have ended; then marks do not matter.
+// strays returns a function that finds unmarked sandbox processes that belong to no running command. except's command
+// counts as ended. nil means that all commands have ended; then marks do not matter.
 func (e *Env) strays(except *group) func(identity) bool {
 	if e.box == nil {
 		return nil
@@ -81,7 +81,7 @@ func (e *Env) strays(except *group) func(identity) bool {
 				return false
 			}
 			if except != nil && t.starting && t.parent == os.Getpid() {
-				return false // a command that is being started has no mark yet
+				return false // a starting command has no mark yet
 			}
 			if at.pid = t.parent; at.pid == os.Getpid() {
 				break
@@ -91,8 +91,8 @@ func (e *Env) strays(except *group) func(identity) bool {
 	}
 }
 
-// adopted returns a function that finds processes of the sandbox that are children of this process although they are
-// not commands: a process can give its children its own parent.
+// adopted returns a function that finds sandbox processes that are children of this process although they are not
+// commands: a process can give its children its own parent.
 func (e *Env) adopted() func(identity) bool {
 	if e.box == nil {
 		return nil
@@ -113,7 +113,7 @@ func (e *Env) adopted() func(identity) bool {
 	}
 }
 
-// matches reports whether the ids of a process select it.
+// matches reports whether a process is selected by its ids.
 func (q targets) matches(t tableEntry) bool {
 	if q.group != 0 && (t.group == q.group || t.session == q.group) {
 		return true
@@ -127,7 +127,7 @@ func readStat(pid int, buf []byte) (tableEntry, bool) {
 	return parseStat(pid, buf[:n])
 }
 
-// Flags of a process without a program, and of one that still has that of its parent.
+// Flags for a process without a program, and for a process that still runs its parent's program.
 const kernelThread, exiting, forked = 0x00200000, 0x4, 0x40
 
 // parseStat parses /proc/PID/stat. The name in parentheses may contain anything.
@@ -136,8 +136,8 @@ func parseStat(pid int, text []byte) (tableEntry, bool) {
 	if end < 0 {
 		return tableEntry{}, false
 	}
-	// After the name: state, parent, group, session; flags are the 7th field, the start time is the
-	// 20th, and the bounds of the variables are the 48th and 49th, which are 0 during an exec.
+	// After the name: state, parent, group, session; flags are the 7th field, the start time is the 20th, and the
+	// variable bounds are the 48th and 49th, which are 0 during an exec.
 	fields := bytes.Fields(text[end+1:])
 	if len(fields) < 20 {
 		return tableEntry{}, false
@@ -158,7 +158,7 @@ func parseStat(pid int, text []byte) (tableEntry, bool) {
 	}, true
 }
 
-// marker returns the marker variable of a process. The buffer grows as needed.
+// marker returns a process's marker variable. The buffer grows as needed.
 func marker(pid int, buf *[]byte) string {
 	n, readable := readProc(pid, "/environ", *buf)
 	if n == 0 && readable {
@@ -179,8 +179,8 @@ func marker(pid int, buf *[]byte) string {
 	return string(value)
 }
 
-// awaitVars reads the variables of a process that seems to have none. During an exec a process has
-// none for a moment, and must not be mistaken for one without a mark.
+// awaitVars reads the variables of a process that seems to have none. During an exec a process has none for a moment,
+// and must not be mistaken for a process without a mark.
 func awaitVars(pid int, buf []byte) (n int) {
 	empty := 0 // consecutive reads without variables
 	for tries := 1; n == 0 && tries <= 50 && empty < 5; tries++ {
@@ -197,7 +197,7 @@ func awaitVars(pid int, buf []byte) (n int) {
 	return n
 }
 
-// readProc reads as much of a file of a process as fits into buf, and reports whether it could open it.
+// readProc reads a process file, as much as fits into buf, and reports whether it could open it.
 func readProc(pid int, file string, buf []byte) (n int, opened bool) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -217,7 +217,7 @@ func readProc(pid int, file string, buf []byte) (n int, opened bool) {
 	return n, true
 }
 
-// signal sends a signal to the process, but not to a later one with the same id.
+// signal sends a signal to the process, but not to a later process with the same id.
 func (id identity) signal(sig syscall.Signal) {
 	fd, err := unix.PidfdOpen(id.pid, 0)
 	if err == unix.ENOSYS {

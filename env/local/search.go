@@ -27,7 +27,7 @@ func (e *Env) Glob(ctx context.Context, q search.GlobQuery) (search.GlobResult, 
 	return res, searchError(err)
 }
 
-// searchError translates an error of the system.
+// searchError translates a system error.
 func searchError(err error) error {
 	var pe *fs.PathError
 	if !errors.As(err, &pe) {
@@ -44,7 +44,7 @@ func (e *Env) searcher(start string) *search.Local {
 	}
 	start = e.tree.paths.Abs(e.info.Dir, start)
 	ignoreFiles := e.tree
-	ignoreFiles.exact = false // their text is not part of a result
+	ignoreFiles.exact = false // their text does not appear in results
 	l.Open = func(path string) (*os.File, error) {
 		if path == start {
 			return e.tree.openForSearch(path)

@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 )
 
-// findShell returns the path of the shell.
+// findShell returns the shell's path.
 func findShell(want string) (string, error) {
 	if want != "" {
 		path, err := exec.LookPath(want)
@@ -76,8 +76,8 @@ func hasTerminal() bool {
 	return true
 }
 
-// pollable returns a duplicate of f on which the runtime can wait without blocking a thread. Getting
-// the descriptor of a file, as the ioctl does, makes it blocking, so that comes first.
+// pollable returns a duplicate of f on which the runtime can wait without blocking a thread. Getting a file's
+// descriptor, as the ioctl does, makes it blocking, so that comes first.
 func pollable(f *os.File, ioctl func() error) (*os.File, error) {
 	if err := ioctl(); err != nil {
 		return nil, err

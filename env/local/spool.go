@@ -12,10 +12,10 @@ import (
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
-// spoolPrefix starts the names of private directories. watchdog.sh relies on it.
+// spoolPrefix starts every private directory name. watchdog.sh relies on it.
 const spoolPrefix = "reins-"
 
-// spoolFile creates a file for the output of one process, and the private directory if there is none yet.
+// spoolFile creates a file for a process's output, and the private directory if there is none yet.
 func (e *Env) spoolFile() (*os.File, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -56,8 +56,7 @@ func (e *Env) makeSpool() error {
 	return nil
 }
 
-// openSpool opens and locks the private directory. swept reports that another process removed it before it was
-// locked.
+// openSpool opens and locks the private directory. swept reports that another process removed it before it was locked.
 func (e *Env) openSpool(dir string) (swept bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -70,7 +69,7 @@ func (e *Env) openSpool(dir string) (swept bool, err error) {
 	if err != nil {
 		return false, errors.Join(err, root.Close())
 	}
-	// Where directories cannot be locked, nobody sweeps.
+	// Where directories cannot be locked, they are not swept either.
 	_ = filelock.Wait(context.Background(), lock)
 	if _, gone := os.Lstat(dir); errors.Is(gone, os.ErrNotExist) {
 		return true, errors.Join(lock.Close(), root.Close())
@@ -114,18 +113,18 @@ func (e *Env) checkSpool() error {
 	return nil
 }
 
-// sweptRoots are the parents of private directories that this process has swept.
+// sweptRoots are the parent directories that this process has swept.
 var sweptRoots sync.Map
 
-// sweepOnce removes the private directories below root that dead processes left. Each process does it once.
+// sweepOnce removes private directories below root that dead processes left. Each process does it once.
 func sweepOnce(root string) {
 	if _, done := sweptRoots.LoadOrStore(root, true); !done {
 		sweepSpools(root)
 	}
 }
 
-// removeTree removes a directory with everything below it, also where commands have taken the permission to do so, as in
-// the module cache of Go.
+// removeTree removes a directory with everything below it, even where commands have removed write permission, as in
+// Go's module cache.
 func removeTree(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {

@@ -61,7 +61,7 @@ func (e *Env) Start(ctx context.Context, c env.Command) (env.Process, error) {
 	return p, nil
 }
 
-// commandDir returns the full path of the directory to run a command in.
+// commandDir returns the full path to the directory in which a command runs.
 func (e *Env) commandDir(dir string) (string, error) {
 	if dir == "" {
 		return e.info.Dir, nil

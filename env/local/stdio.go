@@ -7,16 +7,16 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 )
 
-// stdio is the standard files of a process: the child's ends and ours.
+// stdio is a process's standard files: the child's ends and ours.
 type stdio struct {
 	child  [3]*os.File
-	output [2]*os.File // to read: standard output, standard error
-	stdin  *os.File    // to write
+	output [2]*os.File // standard output and standard error, for reading
+	stdin  *os.File    // for writing
 	feed   *os.File    // stdin, if it is a pipe
 }
 
-// newStdio creates the pipes or the terminal of a command. null is shared by all commands. box is nil if the command
-// is not confined.
+// newStdio creates the pipes or the terminal for a command. null is shared by all commands. box is nil if the command
+// is unconfined.
 func newStdio(c env.Command, null *os.File, box *sandbox.Box) (*stdio, error) {
 	if c.PTY {
 		return terminalStdio(c, box)
@@ -55,11 +55,11 @@ func (pl *stdio) close(null *os.File) {
 	}
 }
 
-// closeChild closes the child's ends, of which it has copies.
+// closeChild closes our copies of the child's ends.
 func (pl *stdio) closeChild(null *os.File) {
 	for _, f := range pl.child {
 		if f != nil && f != null {
-			f.Close() // the same file may be there several times; closing it again is harmless
+			f.Close() // a file may occur several times; closing it again is harmless
 		}
 	}
 }

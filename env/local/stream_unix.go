@@ -9,11 +9,11 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// maxPipe is the maximum capacity of a pipe for an unprivileged user.
+// maxPipe is the maximum pipe capacity for an unprivileged user.
 const maxPipe = 1 << 20
 
-// stream reads one output of a process. Nonblocking reads go directly into the capture, so an idle
-// stream needs no buffer, and the rest can be read as soon as the process has exited.
+// stream reads one process output. Nonblocking reads go directly into the capture, so an idle stream needs no buffer,
+// and the rest can be read as soon as the process has exited.
 type stream struct {
 	p    *Process
 	kind env.Stream
@@ -52,8 +52,8 @@ func (s *stream) run() {
 	e.readers.Done()
 }
 
-// drain reads what is available now, and reports whether that was the end. It stops at the capacity
-// of a pipe: anything beyond comes from a descendant that is still writing.
+// drain reads what is available now, and reports whether that was the end. It stops after one pipe capacity: anything
+// beyond comes from a descendant that is still writing.
 func (s *stream) drain() (eof bool) {
 	err := s.raw.Control(func(fd uintptr) {
 		for sum := 0; sum < maxPipe; {

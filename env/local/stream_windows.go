@@ -17,12 +17,12 @@ var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedP
 // drainTime is the maximum time to drain output after the exit, while children may still write.
 const drainTime = 200 * time.Millisecond
 
-// stream reads one output of a process. Reads block here, so they go into a buffer.
+// stream reads one process output. Reads block here, so they go into a buffer.
 type stream struct {
 	p    *Process
 	kind env.Stream
 	file *os.File
-	busy atomic.Bool // something was read that is not in the capture yet
+	busy atomic.Bool // bytes were read that are not in the capture yet
 	eof  chan struct{}
 }
 

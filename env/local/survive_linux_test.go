@@ -184,7 +184,7 @@ func TestSweep_RemovesWhatAHostLeftThatWasKilledWithItsWatchdog(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Dir(mine), 0o700), os.WriteFile(mine, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for _, pid := range watchdogs(spool) { // of both
+	for _, pid := range watchdogs(spool) { // of both hosts
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestKilledHost_AtAnyMomentOfItsStartLeavesNothing(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// It is killed as soon as there is a private directory, or a random number of looks later.
+		// The host is killed as soon as there is a private directory, or a random number of looks later.
 		for later := rand.IntN(200) * rand.IntN(2); later >= 0; {
 			if list, err := os.ReadDir(spool); err != nil {
 				t.Fatal(err)
@@ -271,7 +271,7 @@ func TestWatchdog_IsStartedOnceAndReplacedWhenKilled(t *testing.T) {
 	})
 }
 
-// TestNested_OuterEnvironmentEndsWhatTheInnerStarted runs a host as a command of another.
+// TestNested_OuterEnvironmentEndsWhatTheInnerStarted runs a host as another host's command.
 func TestNested_OuterEnvironmentEndsWhatTheInnerStarted(t *testing.T) {
 	outer := newEnv(t, local.Config{})
 	self, err := os.Executable()
@@ -333,7 +333,7 @@ func TestOutput_GigabyteKeepsMemorySmall(t *testing.T) {
 	t.Logf("memory grew by %d KiB", grown)
 }
 
-// TestTerminal_OfTheHostIsOutOfReach runs a command that prompts on the terminal of its host.
+// TestTerminal_OfTheHostIsOutOfReach runs a command that prompts on its host's terminal.
 func TestTerminal_OfTheHostIsOutOfReach(t *testing.T) {
 	c := role(t, "terminal", t.TempDir())
 	master, err := pty.Start(c)
@@ -347,8 +347,8 @@ func TestTerminal_OfTheHostIsOutOfReach(t *testing.T) {
 	}
 }
 
-// TestSession_OfTheHostIsSpared kills a host whose session has lost its leader. The watchdog must not
-// touch other processes of that session.
+// TestSession_OfTheHostIsSpared kills a host whose session has lost its leader. The watchdog must not touch other
+// processes in that session.
 func TestSession_OfTheHostIsSpared(t *testing.T) {
 	dir, spool := t.TempDir(), t.TempDir()
 	host := role(t, "victim", dir, spool, "env -i sleep 600 & echo up; wait")

@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
-// sweepSpools removes the private directories of this user below root that no process uses. Only a host that was killed
+// sweepSpools removes this user's private directories below root that no process uses. Only a host that was killed
 // together with its watchdog leaves one.
 func sweepSpools(root string) {
 	dir, err := os.Open(root)
@@ -45,7 +45,7 @@ func sweepSpools(root string) {
 	}
 }
 
-// isSpool reports whether a name is that of a private directory of this user.
+// isSpool reports whether a name denotes a private directory owned by this user.
 func isSpool(root, name string) bool {
 	id, ok := strings.CutPrefix(name, spoolPrefix)
 	if !ok || len(id) != len(newID()) || strings.Trim(id, "0123456789abcdef") != "" {
@@ -59,7 +59,7 @@ func isSpool(root, name string) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
-// isOurs reports whether a directory contains only what an environment puts there.
+// isOurs reports whether a directory contains only files that an environment creates.
 func isOurs(path string) bool {
 	entries, err := os.ReadDir(path)
 	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {

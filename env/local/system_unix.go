@@ -38,8 +38,8 @@ func (w *exitWaiter) interrupt() {}
 
 func (w *exitWaiter) reap(*os.Process) *os.ProcessState { return w.state }
 
-// scan returns the targets in the output of ps, which shows the variables of the user's processes.
-// The system hides those of its own programs; these are found by their process group only.
+// scan finds the targets in ps output, which shows the variables of the user's processes. The system hides variables of
+// its own programs; these are found by their process group only.
 func scan(q targets) []identity {
 	show := "-axwwe"
 	if runtime.GOOS == "darwin" {
@@ -72,7 +72,7 @@ func scan(q targets) []identity {
 	return withChildren(table, found)
 }
 
-// shownMarker returns the marker variable in a line of ps.
+// shownMarker returns the marker variable in a ps line.
 func shownMarker(line string) string {
 	_, vars, _ := strings.Cut(line, " "+markerName+"=")
 	value, _, _ := strings.Cut(vars, " ")
@@ -87,7 +87,7 @@ func strays() int { return 2 }
 // keepAttributes does nothing: extended attributes are not copied here.
 func keepAttributes(f, old *os.File) {}
 
-// strays returns nil: without namespaces, processes of the sandbox cannot be told from others.
+// strays returns nil: without namespaces, sandbox processes cannot be told from others.
 func (e *Env) strays(*group) func(identity) bool { return nil }
 
 // adopted returns nil, for the same reason.

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 )
 
-// osVersion returns the release of Windows.
+// osVersion returns the Windows release.
 func osVersion() string {
 	v := windows.RtlGetVersion()
 	return fmt.Sprintf("Windows %d.%d (build %d)", v.MajorVersion, v.MinorVersion, v.BuildNumber)
@@ -30,7 +30,7 @@ const (
 	errTooManyArgs = windows.ERROR_FILENAME_EXCED_RANGE
 )
 
-// systemErrors maps errors of the system to those of package env.
+// systemErrors maps system errors to errors in package env.
 var systemErrors = []struct{ system, env error }{
 	{syscall.EISDIR, env.ErrIsDir},
 	{syscall.ENOTDIR, env.ErrNotDir},
@@ -43,8 +43,7 @@ var systemErrors = []struct{ system, env error }{
 // durable by itself.
 func syncUnsupported(error) bool { return true }
 
-// special reports whether a path starts with \\.\ or \\?\. Device names such as NUL are recognized by
-// the mode of the file.
+// special reports whether a path starts with \\.\ or \\?\. Device names such as NUL are recognized by the file mode.
 func special(abs string) bool {
 	return len(abs) >= 4 && abs[0] == '\\' && abs[1] == '\\' && (abs[2] == '.' || abs[2] == '?') && abs[3] == '\\'
 }
@@ -52,7 +51,7 @@ func special(abs string) bool {
 // renameBetween is not supported: the file is copied.
 func renameBetween(*os.Root, string, *os.Root, string) error { return errCrossDevice }
 
-// keepOwner does nothing: a new file inherits the access list of its directory.
+// keepOwner does nothing: a new file inherits its directory's access list.
 func keepOwner(*os.File, fs.FileInfo) error { return nil }
 
 // findShell returns the path of the shell.

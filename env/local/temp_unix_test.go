@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Other users can write to the directory for temporary files, so they must neither be able to read what
-// is there nor to create it first.
+// Other users can write to the directory for temporary files, so they must be able neither to read files there nor to
+// create the private directory first.
 func TestAttack_TemporaryFilesArePrivateAndUnpredictable(t *testing.T) {
 	shared := t.TempDir()
 	seen := map[string]bool{}

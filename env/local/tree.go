@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// maxLinks is the maximum number of symbolic links in a path.
+// maxLinks limits the symbolic links in a path.
 const maxLinks = 40
 
 // handle performs file operations: an os.Root, or machine.
@@ -27,7 +27,7 @@ type handle interface {
 	Rename(from, to string) error
 }
 
-// machine is the handle of an environment without confinement.
+// machine is the handle for an unconfined environment.
 type machine struct{}
 
 func (machine) Stat(name string) (fs.FileInfo, error)     { return os.Stat(name) }
@@ -52,7 +52,7 @@ type tree struct {
 	wd      string
 	paths   env.Paths
 	roots   []root
-	escape  error                // the error of os.Root for a path that leads out
+	escape  error                // error from os.Root for a path that leads out
 	flush   func(*os.File) error // makes a file or the names in a directory durable
 	special func(string) bool    // reports whether a path is reserved for devices
 	exact   bool                 // paths with symbolic links are refused
@@ -99,7 +99,7 @@ func (t *tree) close() error {
 	return errors.Join(errs...)
 }
 
-// abs returns the absolute, clean form of a path.
+// abs returns the absolute, clean form of path.
 func (t *tree) abs(path string) (string, error) {
 	if path == "" {
 		return "", fmt.Errorf("empty path: %w", fs.ErrInvalid)
@@ -144,7 +144,7 @@ func (t *tree) find(abs string) (handle, string, error) {
 	return best.handle, name, nil
 }
 
-// below returns the path of abs relative to dir, if it is dir or below it.
+// below returns abs relative to dir, if it is dir or below it.
 func below(dir, abs string) (string, bool) {
 	rel, err := filepath.Rel(dir, abs)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -181,8 +181,8 @@ func (t *tree) follow(path string, last bool, op func(h handle, name string) err
 // escaped reports whether err says that a path leads out of an os.Root.
 func (t *tree) escaped(err error) bool { return t.escape != nil && errors.Is(err, t.escape) }
 
-// canonical resolves the symbolic links of a path, the last element only if last is set. The last
-// elements need not exist.
+// canonical resolves symbolic links in a path, in the last element only if last is set. The last elements need not
+// exist.
 func (t *tree) canonical(abs string, last bool) (string, error) {
 	vol := filepath.VolumeName(abs) + string(filepath.Separator)
 	cur, rest := vol, elements(abs[len(vol):])
@@ -256,7 +256,7 @@ func (t *tree) link(abs string) (string, error) {
 	return h.Readlink(name)
 }
 
-// dir returns the full path of a directory for a command.
+// dir returns the full path to a directory for a command.
 func (t *tree) dir(path string) (string, fs.FileInfo, error) {
 	var fi fs.FileInfo
 	err := t.follow(path, true, func(h handle, name string) (err error) {
@@ -273,7 +273,7 @@ func (t *tree) dir(path string) (string, fs.FileInfo, error) {
 	return abs, fi, err
 }
 
-// explain translates an error of package os. It drops the paths, which are relative to a handle.
+// explain translates an error from package os. It drops the paths, which are relative to a handle.
 func (t *tree) explain(err error) error {
 	if t.escaped(err) {
 		return env.ErrOutside
@@ -284,7 +284,7 @@ func (t *tree) explain(err error) error {
 	return translate(cause(err))
 }
 
-// translate returns the error of package env for an error of the system.
+// translate returns the error in package env for a system error.
 func translate(err error) error {
 	for _, m := range systemErrors {
 		if errors.Is(err, m.system) {
@@ -294,7 +294,7 @@ func translate(err error) error {
 	return err
 }
 
-// errTooLongName is the error for a name that exceeds the limit of the file system.
+// errTooLongName is the error for a name that exceeds the file system's limit.
 var errTooLongName = fmt.Errorf("name too long: %w", fs.ErrInvalid)
 
 // cause returns an error without its operation and path.

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Inherit selects the variables of the host that commands inherit.
+// Inherit selects the host variables that commands inherit.
 type Inherit int
 
 const (
@@ -22,8 +22,8 @@ const (
 	InheritNone
 )
 
-// listed are the variables that InheritListed passes. A name that ends in * stands for all that begin with it.
-// Secrets have all kinds of names, so only names that are known not to hold any are listed.
+// listed are the variables that InheritListed passes. A name that ends in * stands for all that begin with it. Secrets
+// have all kinds of names, so only names that are known to hold none are listed.
 var listed = nameSet(`
 	PATH HOME USER LOGNAME SHELL PWD OLDPWD SHLVL HOSTNAME LANG LANGUAGE LC_* TZ TERM COLORTERM TERM_PROGRAM
 	COLUMNS LINES LS_COLORS NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE TMPDIR DISPLAY WAYLAND_DISPLAY XAUTHORITY
@@ -109,7 +109,7 @@ var quiet = map[string]string{
 	"TF_INPUT":                 "0",
 }
 
-// inherits reports whether commands inherit a variable of the host.
+// inherits reports whether commands inherit a host variable.
 func (c Config) inherits(name, value string, pass names) bool {
 	switch c.Inherit {
 	case InheritAll:
@@ -135,7 +135,7 @@ func hasPassword(value string) bool {
 	}
 }
 
-// baseVars returns the variables of every command except the marker, and the names of those that it withholds.
+// baseVars returns the variables for every command except the marker, and the names of withheld variables.
 func baseVars(c Config, host []string) (vars map[string]string, withheld []string) {
 	vars = make(map[string]string, len(host))
 	pass := nameSet(c.Pass...)
@@ -167,8 +167,8 @@ func setVars(vars, more map[string]string) {
 	}
 }
 
-// varList returns variables as a sorted list of NAME=VALUE. It reuses equal strings of have, so that
-// all environments share them.
+// varList returns variables as a sorted list of NAME=VALUE. It reuses equal strings from have, so that all environments
+// share them.
 func varList(vars map[string]string, have []string) []string {
 	list := make([]string, 0, len(vars))
 	taken := make(map[string]bool, len(vars))
@@ -188,9 +188,8 @@ func varList(vars map[string]string, have []string) []string {
 	return list
 }
 
-// environment returns the variables of a command: those of the environment, overridden by its own,
-// and the marker. The marker comes first, where it is found fastest. It includes the marks of an
-// environment that this program runs in.
+// environment returns the variables for a command: the environment's, overridden by the command's, and the marker. The
+// marker comes first, where it is found fastest. It includes the marks of any environment that this program runs in.
 func (e *Env) environment(c env.Command, mark string) []string {
 	base, more := e.vars, c.Env
 	switch {

@@ -93,8 +93,8 @@ func (t *tree) flushParents(h handle, made []string) error {
 	return nil
 }
 
-// flushDir makes the names in a directory durable, unless the file system does not support that or
-// the directory is not readable.
+// flushDir makes the names in a directory durable, unless the file system does not support that or the directory is not
+// readable.
 func flushDir(h handle, name string, flush func(*os.File) error) error {
 	f, err := h.OpenFile(name, os.O_RDONLY, 0)
 	if err == nil {
@@ -151,18 +151,18 @@ func removeDirs(h handle, made []string) {
 	}
 }
 
-// replacement is an atomic write: a temporary file beside the target that is renamed to it. All steps
-// use the handle of the directory, so the directory cannot be swapped in between.
+// replacement is an atomic write: a temporary file beside the target that is renamed to it. All steps use one directory
+// handle, so the directory cannot be swapped in between.
 type replacement struct {
 	dir   *os.Root
 	name  string
-	old   fs.FileInfo // nil: a new file
-	perm  fs.FileMode // of a new file
+	old   fs.FileInfo // nil for a new file
+	perm  fs.FileMode // for a new file
 	flush func(*os.File) error
 }
 
-// write writes and flushes the temporary file, renames it and flushes the directory. On failure the
-// old file is unchanged and the temporary one is removed, unless only the last step failed.
+// write writes and flushes the temporary file, renames it and flushes the directory. On failure the old file is
+// unchanged and the temporary file is removed, unless only the last step failed.
 func (r *replacement) write(ctx context.Context, content io.Reader) (err error) {
 	var old *os.File
 	perm := r.perm
@@ -214,7 +214,7 @@ func (r *replacement) openOld() (*os.File, error) {
 	return f, err
 }
 
-// fill writes the temporary file and copies owner, attributes and mode of the old one.
+// fill writes the temporary file and copies owner, attributes and mode from the old file.
 func (r *replacement) fill(f, old *os.File, content io.Reader) error {
 	if _, err := io.Copy(f, content); err != nil {
 		return err

@@ -105,7 +105,7 @@ func TestWriteFile_KeepsExtendedAttributes(t *testing.T) {
 	file := filepath.Join(e.Info().Dir, "f")
 	if err := errors.Join(os.WriteFile(file, nil, 0o644), unix.Setxattr(file, "user.reins", []byte("kept"), 0)); err != nil {
 		if errors.Is(err, unix.ENOTSUP) {
-			return // this file system has none
+			return // unsupported by this file system
 		}
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestReplacement_FailedRenameLeavesNothing(t *testing.T) {
 	}
 }
 
-// modeAtRead is a reader that records the mode of the temporary file while it is written.
+// modeAtRead is a reader that records the temporary file's mode while it is written.
 type modeAtRead struct {
 	dir  string
 	mode fs.FileMode

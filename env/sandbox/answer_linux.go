@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errSpawner means that the spawner does not answer. A command can kill it; another one then starts.
+// errSpawner means that the spawner does not answer. A command can kill it; a new spawner then starts.
 var errSpawner = errors.New("the sandbox does not answer")
 
-// patience is how long to wait at most for the spawner before checking that it was not stopped.
+// patience limits the wait for the spawner before checking whether it was stopped.
 const patience = 200 * time.Millisecond
 
-// maxWakes is how often a spawner that commands stop is continued for one request.
+// maxWakes limits how often a spawner that commands stop is continued during one request.
 const maxWakes = 25
 
 // send writes a message, with files if rights are given.
@@ -54,7 +54,7 @@ func (b *Box) receive() (reply []string, files []int, err error) {
 // stopped, and gives up if the spawner is gone or is stopped again and again.
 func (b *Box) wait(ready func(syscall.RawConn, func(uintptr) bool) error, do func(fd int) (int, error)) (n int, err error) {
 	for wakes := 0; ; {
-		// An earlier deadline is good enough: each change of a timer may wake another thread.
+		// An earlier deadline is good enough: each timer change may wake another thread.
 		if time.Until(b.deadline) < patience/2 {
 			b.deadline = time.Now().Add(patience)
 			b.socket.SetDeadline(b.deadline)
@@ -90,7 +90,7 @@ func (b *Box) stopped() bool {
 	return len(rest) > 0 && (rest[0] == "T" || rest[0] == "t")
 }
 
-// readStat returns the name of a process and the other fields of its status.
+// readStat returns a process name and the other fields in its status.
 func readStat(pid int) (name string, rest []string) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	end := strings.LastIndexByte(string(data), ')')
@@ -115,9 +115,9 @@ func parseReply(reply []string) (int, error) {
 	return 0, fmt.Errorf("unexpected reply of the sandbox: %q", reply)
 }
 
-// reapFailed reaps the process of a command that could not be executed. It is a child of this process, which
-// does not know its id, but it still has the name of the spawner, and is about to exit. A command could use the
-// same name, so this waits for a limited time.
+// reapFailed reaps a command process that could not be executed. It is a child of this process, which does not know its
+// id, but it still has the spawner's name, and is about to exit. A command could use the same name, so the wait is
+// limited.
 func (b *Box) reapFailed() {
 	for range 100 {
 		for _, pid := range children() {
@@ -133,7 +133,7 @@ func (b *Box) reapFailed() {
 	}
 }
 
-// children returns the children of this process.
+// children returns this process's children.
 func children() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {

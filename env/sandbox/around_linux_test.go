@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// newSubdirectory returns a stage whose workspace is a subdirectory of a repository with this configuration.
+// newSubdirectory returns a stage whose workspace is a subdirectory in a repository with this configuration.
 func newSubdirectory(t *testing.T, config string) *stage {
 	return newStage(t, func(s *stage, _ *Config) {
 		os.RemoveAll(s.ws + "/.git")
@@ -101,8 +101,8 @@ func TestSubdirectory_RepositoryThatCannotBeProtectedIsReadOnly(t *testing.T) {
 	})
 }
 
-// Git writes messages, the index and the reflog through links. A link that a command leaves is removed; one of the user
-// stays.
+// Git writes messages, the index and the reflog through links. A link that a command leaves is removed; the user's
+// links stay.
 func TestRepository_LinksThatGitWritesThroughAreRemoved(t *testing.T) {
 	need(t, "git")
 	s := newStage(t, func(s *stage, _ *Config) {
@@ -125,7 +125,7 @@ func TestRepository_LinksThatGitWritesThroughAreRemoved(t *testing.T) {
 	}
 }
 
-// Old versions of git had remotes in files, which still name repositories to push to, with hooks.
+// Old git versions had remotes in files, which still name repositories to push to, with hooks.
 func TestRepository_OldPlacesForRemotesAreProtected(t *testing.T) {
 	s := newStage(t, func(s *stage, _ *Config) {
 		if out, code := s.sh(false, "rm -rf .git && git init -q . 2>&1 && rm -rf .git/remotes && mkdir -p .git/branches"); code != 0 {

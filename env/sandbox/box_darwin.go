@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// seatbelt is the program that confines another one.
+// seatbelt is the program that confines other programs.
 const seatbelt = "/usr/bin/sandbox-exec"
 
 // Box starts confined processes. It must be closed. Its methods may be called concurrently.
@@ -49,7 +49,7 @@ func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process,
 	return os.StartProcess(seatbelt, list, attr)
 }
 
-// Terminal returns [ErrUnsupported]: commands can use the terminals of the system.
+// Terminal returns [ErrUnsupported]: commands can use system terminals.
 func (b *Box) Terminal() (host, tty *os.File, err error) { return nil, nil, ErrUnsupported }
 
 // Contains returns false: there are no namespaces.
@@ -125,7 +125,7 @@ func (l layout) profileReads(b *strings.Builder) {
 	}
 }
 
-// quote returns a path as a string of the profile language.
+// quote returns a path as a string in the profile language.
 func quote(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
 }

@@ -22,39 +22,39 @@ import (
 type Box struct {
 	config Config
 	roots  []string
-	name   string // of the spawner, and of commands until they are executed
+	name   string // name of the spawner, and of commands until they are executed
 
 	mu       sync.Mutex
 	closed   bool
 	layout   layout
 	support  *Support        // nil until it is known
-	socket   *os.File        // of the spawner; nil if there is none
-	conn     syscall.RawConn // of socket
-	deadline time.Time       // of socket
+	socket   *os.File        // to the spawner; nil if there is none
+	conn     syscall.RawConn // socket, for the poller
+	deadline time.Time       // current deadline of socket
 	spawner  *os.Process
 	mounted  map[string]fileID // what the spawner has mounted over itself
 	masks    masks
-	spaces   []space // the mount namespaces of all spawners so far
-	unproxy  func()  // ends the proxy in the network of the present spawner; nil if there is none
+	spaces   []space // mount namespaces of all spawners so far
+	unproxy  func()  // ends the proxy in the present spawner's network; nil if there is none
 	reserved []placeholder
 	watch    *watcher         // nil if nothing is watched
 	fresh    []string         // repositories that commands have created since the spawner started
 	blocked  []string         // since the last Sweep
 	outdated bool             // there is something new to protect
-	hidden   []string         // what Config.Hidden returned last
-	listed   map[string]int64 // when the listed directories of the layout were changed
-	empty    bool             // no process of a command has been running since it was looked at
-	settling bool             // it will be looked at
-	started  int              // how many commands were started
-	since    time.Time        // when the first of those began that have been running without a pause
-	broken   error            // a command has ended the spawner
+	hidden   []string         // last result from Config.Hidden
+	listed   map[string]int64 // change times of the listed directories in the layout
+	empty    bool             // no command process was running at the last check
+	settling bool             // a check is scheduled
+	started  int              // commands started so far
+	since    time.Time        // start of the current period without a pause between commands
+	broken   error            // set when a command has ended the spawner
 }
 
 // space is a mount namespace. Its id is not used again while the file is open.
 type space struct {
 	id      string
 	file    *os.File
-	unproxy func() // ends the proxy in the network namespace that belongs to it; may be nil
+	unproxy func() // ends the proxy in the matching network namespace; may be nil
 }
 
 func (s space) close() {
@@ -64,7 +64,7 @@ func (s space) close() {
 	}
 }
 
-// boxes counts the boxes of this process.
+// boxes counts the boxes in this process.
 var boxes atomic.Uint32
 
 // New returns a box. It starts no process before it is used.
@@ -113,8 +113,8 @@ func (b *Box) Allows(path string) bool {
 	return b.layout.allows(path)
 }
 
-// Start starts a confined process, as a child of this one. Of attr, it uses Dir, Env, the first three files, and
-// Setsid, Setctty and Setpgid of Sys. The files should be pipes, terminals or the null device: what is open is not
+// Start starts a confined process, as a child of this process. From attr it uses Dir, Env, the first three files, and
+// Setsid, Setctty and Setpgid in Sys. The files should be pipes, terminals or the null device: open files are not
 // confined.
 func (b *Box) Start(path string, args []string, attr *os.ProcAttr) (*os.Process, error) {
 	request, err := newRequest(path, args, attr)
@@ -194,8 +194,8 @@ func (b *Box) ask(request []byte, files []*os.File) ([]string, error) {
 	return reply, err
 }
 
-// Terminal opens a terminal for a command: its end for the host, and the one to start the command with. Other
-// terminals work too, but commands cannot open them again by their names.
+// Terminal opens a terminal for a command: host is the end to read and write, tty the end to start the command with.
+// Other terminals can be used, but commands cannot open them again by name.
 func (b *Box) Terminal() (host, tty *os.File, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -234,8 +234,8 @@ func (b *Box) Close() error {
 	return nil
 }
 
-// Refused returns the hosts that commands wanted to reach and could not, since the last call: each as the entries of
-// Config.Hosts that would permit it, separated by commas.
+// Refused returns the hosts that commands have tried to reach in vain since the last call. Each is written as the
+// entries that would permit it in Config.Hosts, separated by commas.
 func (b *Box) Refused() []string {
 	if !b.config.proxied() {
 		return nil
@@ -258,8 +258,8 @@ func (b *Box) contains(pid int) bool {
 	return err == nil && slices.ContainsFunc(b.spaces, func(s space) bool { return s.id == id })
 }
 
-// Traces returns what to clean up if this process is killed: the empty directories that hold the place of protected
-// paths in repositories, and the paths that Sweep blocks.
+// Traces returns paths to clean up if this process is killed: empty directories that stand in for protected paths in
+// repositories, and paths that Sweep blocks.
 func (b *Box) Traces() (reserved, forbidden []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

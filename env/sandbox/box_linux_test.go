@@ -116,7 +116,7 @@ func TestSpawner_IsContinuedWhenACommandStopsIt(t *testing.T) {
 	}
 }
 
-// What a command has left behind must not be mounted again.
+// Leftovers from a command must not be mounted again.
 func TestSpawner_ThatACommandKillsIsNotReplaced(t *testing.T) {
 	s := newStage(t, nil)
 	s.must("true")
@@ -134,7 +134,7 @@ func TestSpawner_ThatACommandKillsIsNotReplaced(t *testing.T) {
 	}
 }
 
-// A command can stop the spawner before that has answered.
+// A command can stop the spawner before it has answered.
 func TestSpawner_RunsACommandOnceThatStopsIt(t *testing.T) {
 	s := newStage(t, nil)
 	const runs = 20
@@ -149,7 +149,7 @@ func TestSpawner_RunsACommandOnceThatStopsIt(t *testing.T) {
 	}
 }
 
-// The spawner has a slack of its own, which commands must not inherit: their sleeps would be late.
+// The spawner has its own slack, which commands must not inherit: their sleeps would be late.
 func TestCommands_HaveTheTimerSlackOfTheHost(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -22,8 +22,7 @@ const (
 	varies // depends on the kernel; the test shows only the refusal
 )
 
-// callProbes must be refused. The arguments are those of the probe; words that begin with @ stand for something
-// that the test makes: see targets.
+// callProbes must be refused. Words that begin with @ stand for something that the test creates: see targets.
 var callProbes = []struct {
 	probe string
 	plain int
@@ -33,7 +32,7 @@ var callProbes = []struct {
 	{"unix @socket", everyone}, {"unix @abstract", everyone}, {"unix socket", everyone},
 	{"datagram pair @datagram", everyone}, {"raw pair @datagram", everyone}, {"netlink", everyone},
 	{"vsock", varies}, {"packet", onlyRoot}, {"raw", onlyRoot}, {"shared memory @memory", everyone},
-	// Another process of the user, this process as the host, and the spawner.
+	// Another process of the same user, this process as the host, and the spawner.
 	{"ptrace @victim", everyone}, {"pidfd_getfd @victim", everyone}, {"process_vm_readv @victim", everyone},
 	{"process_vm_writev @victim", everyone}, {"mem @victim", everyone}, {"environ @victim", everyone},
 	{"fd @victim", everyone}, {"root @victim", everyone}, {"cwd @victim", everyone}, {"maps @victim", everyone},
@@ -113,7 +112,7 @@ func attack(s *stage, probe string, confined bool) (string, int) {
 	return out, code
 }
 
-// targets make what the probes attack.
+// targets create what the probes attack.
 var targets = map[string]func(*stage) []string{
 	"tcp":  func(s *stage) []string { return []string{s.serve("tcp", "127.0.0.1:0")} },
 	"tcp6": func(s *stage) []string { return []string{s.serve("tcp", "[::1]:0")} },
@@ -202,7 +201,7 @@ var targets = map[string]func(*stage) []string{
 	},
 }
 
-// serve starts a server that answers, and returns its address.
+// serve starts a server that answers, and returns the address.
 func (s *stage) serve(network, address string) string {
 	s.t.Helper()
 	l, err := net.Listen(network, address)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopbackUp starts the loopback interface of a new network namespace.
+// loopbackUp starts the loopback interface in a new network namespace.
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -24,7 +24,7 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr)
 }
 
-// kept are the capabilities that commands of root keep: root expects to write any file, where mounts permit it.
+// kept are the capabilities that root's commands keep: root expects to write any file, where mounts permit it.
 var kept = []uint{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID}
 
 // dropCapabilities takes all capabilities but those in keep from this thread and the processes that it starts.
@@ -38,7 +38,7 @@ func dropCapabilities(keep []uint) error {
 		}
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
 		if err == unix.EINVAL {
-			break // no such capability
+			break // unknown capability
 		}
 		if err == unix.EPERM && len(keep) == 0 {
 			break // an ordinary user gets none of them

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// newDenied is a stage with denied paths in and outside of the workspace.
+// newDenied is a stage with denied paths inside and outside the workspace.
 func newDenied(t *testing.T, change func(*stage, *Config)) *stage {
 	t.Helper()
 	s := newStage(t, func(s *stage, c *Config) {

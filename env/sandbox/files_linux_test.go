@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// fileProbes are lines of shell that must fail in the sandbox and leave everything outside as it was. rootOnly are
-// those that an ordinary user cannot do without a sandbox either.
+// fileProbes are shell lines that must fail in the sandbox and leave everything outside unchanged. rootOnly lines fail
+// for ordinary users even without a sandbox.
 var fileProbes = []struct {
 	name, line string
 	rootOnly   bool
 }{
-	// Outside of the workspace.
+	// Outside the workspace.
 	{"create", `echo x > $OUT/new`, false},
 	{"append", `echo x >> $OUT/file`, false},
 	{"truncate", `: > $OUT/file`, false},
@@ -85,7 +85,7 @@ func TestFiles_AreProtected(t *testing.T) {
 	}
 }
 
-// protectedState describes the protected files of a workspace.
+// protectedState describes the protected files in a workspace.
 func protectedState(t *testing.T, s *stage) (state string) {
 	t.Helper()
 	for _, name := range []string{".git/config", ".git/hooks", ".vscode", "sub/deep/.git/config", ".git/modules"} {

@@ -10,14 +10,14 @@ import (
 	"github.com/reins-agent/reins/internal/gitdir"
 )
 
-// projectNames are files and directories of a project that decide what runs later, outside of the sandbox.
+// projectNames are project files and directories that decide what runs later, outside the sandbox.
 var projectNames = []string{
 	".reins", ".agents", ".claude", ".codex", ".gemini", ".cursor", ".mcp.json",
 	".vscode", ".idea", ".zed", ".devcontainer", ".devcontainer.json",
 	".husky", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml",
 }
 
-// protect adds the protected paths of a writable directory, and of the repositories in it.
+// protect adds the protected paths in a writable directory, and in its repositories.
 func (l *layout) protect(root string) {
 	for _, name := range projectNames {
 		l.protected = append(l.protected, filepath.Join(root, name))
@@ -36,7 +36,7 @@ func (l *layout) protect(root string) {
 	})
 }
 
-// protectGit adds what decides what git runs. The rest of a repository stays writable, for commits.
+// protectGit adds the paths that decide which programs git runs. The rest of a repository stays writable, for commits.
 func (l *layout) protectGit(git string) {
 	fi, err := os.Lstat(git)
 	if err != nil || !fi.IsDir() {
@@ -54,7 +54,7 @@ func (l *layout) protectGit(git string) {
 	l.protectDir(git)
 }
 
-// protectDir protects the configuration and the hooks of a git directory, and its old places for remotes.
+// protectDir protects a git directory's configuration and hooks, and its old places for remotes.
 func (l *layout) protectDir(git string) {
 	for _, name := range []string{"config", "hooks", "modules", "worktrees", "remotes", "branches"} {
 		l.protected = append(l.protected, filepath.Join(git, name))
@@ -63,7 +63,7 @@ func (l *layout) protectDir(git string) {
 		l.forbidden = append(l.forbidden, filepath.Join(git, name))
 	}
 	work := filepath.Dir(git)
-	if filepath.Base(git) != ".git" { // without a work tree
+	if filepath.Base(git) != ".git" { // no work tree
 		work = git
 	}
 	for _, file := range append(userConfigs(), filepath.Join(git, "config")) {
@@ -71,9 +71,9 @@ func (l *layout) protectDir(git string) {
 	}
 }
 
-// surround adds the repository in whose work tree the workspace is a subdirectory: what its configuration names in the
-// workspace is protected, and the repository is as writable as at the top of its work tree, for commits. A repository
-// around the home directory stays read-only.
+// surround adds the repository in whose work tree the workspace is a subdirectory: paths in the workspace that its
+// configuration names are protected, and the repository is as writable as at the top of its work tree, for commits. A
+// repository around the home directory stays read-only.
 func (l *layout) surround(dir string) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -101,7 +101,7 @@ func (l *layout) surround(dir string) {
 	l.around = slices.Clone(l.writable[before:])
 }
 
-// userConfigs returns the configuration files of git for all repositories.
+// userConfigs returns git's configuration files for all repositories.
 func userConfigs() []string {
 	list := []string{"/etc/gitconfig"}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -116,11 +116,11 @@ func userConfigs() []string {
 	return list
 }
 
-// maxConfig is the maximum size of a configuration file of git.
+// maxConfig limits the size of a git configuration file.
 const maxConfig = 1 << 20
 
-// protectNamed protects what a configuration file names in the workspace, whether it exists or not: the directory of
-// hooks, and included files. Hooks are relative to the work tree.
+// protectNamed protects paths in the workspace that a configuration file names, whether they exist or not: the hook
+// directory, and included files. Hooks are relative to the work tree.
 func (l *layout) protectNamed(file, work string) {
 	list, err := readConfig(file)
 	if err != nil {
@@ -153,7 +153,7 @@ func (l *layout) protectNamed(file, work string) {
 	}
 }
 
-// readConfig reads a configuration file of git.
+// readConfig reads a git configuration file.
 func readConfig(file string) ([]gitconfig.Setting, error) {
 	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() || fi.Size() > maxConfig {
 		return nil, os.ErrInvalid
@@ -165,14 +165,14 @@ func readConfig(file string) ([]gitconfig.Setting, error) {
 	return gitconfig.Parse(data)
 }
 
-// looksBare reports whether git would take a directory for a repository without a work tree.
+// looksBare reports whether git would treat a directory as a repository without a work tree.
 func looksBare(dir string) bool {
 	has := func(name string) bool { return !missing(filepath.Join(dir, name)) }
 	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
-// redirects reports whether a repository reads more configuration than the file config, or has links where
-// the sandbox needs mounts. All of it is then read-only.
+// redirects reports whether a repository reads more configuration than the file config, or has links where the sandbox
+// needs mounts. The whole repository is then read-only.
 func redirects(git string) bool {
 	for _, name := range []string{"commondir", "config.worktree"} {
 		if _, err := os.Lstat(filepath.Join(git, name)); err == nil {
@@ -203,7 +203,7 @@ func hostile(git string) bool {
 			return true
 		}
 	}
-	list, _ := readConfig(filepath.Join(git, "config")) // git refuses what cannot be parsed
+	list, _ := readConfig(filepath.Join(git, "config")) // git refuses a file that cannot be parsed
 	for _, s := range list {
 		key := s.Section + "." + s.Name
 		if !slices.Contains(ordinary, key) || key == "remote.url" && strings.Contains(s.Value, "::") {
@@ -214,7 +214,7 @@ func hostile(git string) bool {
 	return slices.ContainsFunc(hooks, func(e os.DirEntry) bool { return !strings.HasSuffix(e.Name(), ".sample") })
 }
 
-// sharedHooks returns the directories of hooks in a work tree that the user's configuration names for all repositories.
+// sharedHooks returns hook directories in a work tree that the user's configuration names for all repositories.
 func sharedHooks(work string) (dirs []string) {
 	for _, file := range userConfigs() {
 		list, _ := readConfig(file)
@@ -227,7 +227,7 @@ func sharedHooks(work string) (dirs []string) {
 	return dirs
 }
 
-// linkedWorktree makes the repository of a linked worktree writable as far as commits need it.
+// linkedWorktree makes a linked worktree's repository writable as far as commits need it.
 func (l *layout) linkedWorktree(file string) {
 	data, err := os.ReadFile(file)
 	if err != nil || len(data) > 4096 {
@@ -256,7 +256,7 @@ func (l *layout) linkedWorktree(file string) {
 	}
 }
 
-// Looking for repositories in a writable directory stops at these limits.
+// Limits for the search for repositories in a writable directory.
 const (
 	nestedDepth   = 3
 	nestedEntries = 10_000

@@ -13,7 +13,7 @@ import (
 // Git writes some of its files through links: messages, the index and the reflog. A link that a command leaves in a
 // repository would make the user's next git command write, outside the box, where the link leads.
 
-// maxLogs is how many files of a reflog are looked at.
+// maxLogs limits the reflog files that are examined.
 const maxLogs = 2_000
 
 // blockLinks removes the links that commands have made where git writes.
@@ -36,7 +36,7 @@ func (b *Box) blockLinks() {
 	}
 }
 
-// repositories returns the directories of git that commands can write.
+// repositories returns the git directories that commands can write.
 func (l layout) repositories() (list []string) {
 	for _, path := range l.protected {
 		if git := filepath.Dir(path); filepath.Base(path) == "config" && l.open(filepath.Join(git, "index")) {
@@ -44,7 +44,7 @@ func (l layout) repositories() (list []string) {
 		}
 	}
 	for _, dir := range l.writable {
-		if filepath.Base(filepath.Dir(dir)) == "worktrees" && inRepository(dir) { // of a linked worktree
+		if filepath.Base(filepath.Dir(dir)) == "worktrees" && inRepository(dir) { // belongs to a linked worktree
 			list = append(list, dir)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// landlockVersion returns the version of the interface; 0 means that there is none.
+// landlockVersion returns the Landlock ABI version; 0 means that there is none.
 func landlockVersion() int {
 	n, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -29,7 +29,7 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 )
 
-// controlled returns the accesses that a version of Landlock can control.
+// controlled returns the accesses that a Landlock version can control.
 func controlled(version int) uint64 {
 	access := uint64(writeFile | changeDir)
 	if version >= 2 {
@@ -97,7 +97,7 @@ func restrict(version int, l layout, private []int) error {
 	return nil
 }
 
-// permit adds a rule for a path and what is below it.
+// permit adds a rule for a path and everything below it.
 func permit(ruleset int, path string, access, resolve uint64) error {
 	if access == 0 {
 		return nil
@@ -117,9 +117,9 @@ func permit(ruleset int, path string, access, resolve uint64) error {
 	return nil
 }
 
-// permitOpen adds a rule for an open file and what is below it.
+// permitOpen adds a rule for an open file and everything below it.
 func permitOpen(ruleset, fd int, access uint64) error {
-	// The kernel reads 12 bytes, so the padding of a struct does not matter.
+	// The kernel reads 12 bytes, so struct padding does not matter.
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
 	_, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	if errno != 0 {

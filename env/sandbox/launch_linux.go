@@ -31,7 +31,7 @@ func (b *Box) launch() error {
 		}, b.makeMountPoints)
 	}
 	if err != nil && (b.support != nil && b.support.Namespaces || useNamespaces && b.available()) {
-		return err // about these paths, which commands may have chosen: less protection would be their success
+		return err // an error about these paths, which commands may have chosen: less protection would be their success
 	}
 	if err != nil {
 		s.Namespaces = false
@@ -77,12 +77,12 @@ func (b *Box) makeMountPoints() layout {
 	return b.present()
 }
 
-// useNamespaces is false in tests of what happens without them.
+// useNamespaces is false in tests without namespaces.
 var useNamespaces = true
 
 var errNoNamespaces = errors.New("switched off")
 
-// try starts a spawner with these rules. It gets the layout while the spawner starts.
+// try starts a spawner with these rules. It computes the layout while the spawner starts.
 func (b *Box) try(r rules, layout func() layout) error {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -130,8 +130,8 @@ func (b *Box) try(r rules, layout func() layout) error {
 	return err
 }
 
-// serve starts the proxy at the spawner's socket, which is in the network of the commands. It returns what ends the
-// proxy, or nil if it does not work.
+// serve starts the proxy at the spawner's socket, which is in the commands' network. stop ends the proxy, and is nil if
+// the proxy does not work.
 func (b *Box) serve(socket int) (stop func()) {
 	stop, err := b.config.Proxy.ServeFile(os.NewFile(uintptr(socket), "sandbox-proxy"))
 	if err != nil {
@@ -140,7 +140,7 @@ func (b *Box) serve(socket int) (stop func()) {
 	return stop
 }
 
-// enter remembers the namespace of the spawner and what is mounted in it.
+// enter remembers the spawner's namespace and what is mounted in it.
 func (b *Box) enter(r rules) error {
 	b.mounted = make(map[string]fileID)
 	if !r.namespaces {
@@ -168,7 +168,7 @@ func (b *Box) enter(r rules) error {
 	return nil
 }
 
-// maxSpaces is the number of namespaces above which those without processes are forgotten.
+// maxSpaces is the number of namespaces above which empty namespaces are forgotten.
 const maxSpaces = 8
 
 // prune forgets namespaces without processes if there are many.
@@ -202,7 +202,7 @@ func startSpawner(socket *os.File, r rules) (*os.Process, error) {
 			sys.Cloneflags |= unix.CLONE_NEWUSER
 			sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 			sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE} // overlays need the last one
+			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE} // the last one is for overlays
 		}
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -221,17 +221,17 @@ func startSpawner(socket *os.File, r rules) (*os.Process, error) {
 	})
 }
 
-// spawnerSlack is how late timers of the spawner may be, so that its Go runtime wakes up less often. The thread that
-// starts commands has the slack of the host, because they inherit it.
+// spawnerSlack is how late the spawner's timers may be, so that its Go runtime wakes up less often. The thread that
+// starts commands has the host's slack, because they inherit it.
 const spawnerSlack = 10 * time.Millisecond
 
-// timerSlack returns how late timers of this thread may be, or 0 if that is unknown.
+// timerSlack returns how late this thread's timers may be, or 0 if that is unknown.
 func timerSlack() time.Duration {
 	slack, _ := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	return time.Duration(max(slack, 0))
 }
 
-// setTimerSlack sets how late timers of this thread, and of what it starts, may be.
+// setTimerSlack sets how late timers may be, for this thread and the processes that it starts.
 func setTimerSlack(d time.Duration) { unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(d), 0, 0, 0) }
 
 // drop ends the spawner.
@@ -241,6 +241,6 @@ func (b *Box) drop() {
 	}
 	b.socket.Close()
 	b.spawner.Kill()
-	go b.spawner.Wait() // the end of its namespaces takes milliseconds
+	go b.spawner.Wait() // ending its namespaces takes milliseconds
 	b.socket, b.conn, b.spawner = nil, nil, nil
 }

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusedCode is the exit code of a probe that did not get through.
+// refusedCode is the exit code for a probe that did not get through.
 const refusedCode = 10
 
 // TestMain runs a probe instead of the tests if the first argument says so.
@@ -69,7 +69,7 @@ func TestAll_AsAnOrdinaryUser(t *testing.T) {
 	}
 }
 
-// stage is a workspace with a sandbox, and a directory outside of it.
+// stage is a workspace with a sandbox, and a directory outside it.
 type stage struct {
 	t                  *testing.T
 	root, ws, out, tmp string
@@ -115,7 +115,7 @@ func (s *stage) write(name, text string) {
 	}
 }
 
-// vars are the variables of commands.
+// vars are the variables for commands.
 func (s *stage) vars() []string {
 	return append(os.Environ(), "OUT="+s.out, "WS="+s.ws, "TMPDIR="+s.tmp, "GOCACHE="+s.tmp+"/go-build", "HOME="+s.tmp)
 }
@@ -151,7 +151,7 @@ func (s *stage) run(confined bool, args ...string) (string, int) {
 	return out.String(), state.ExitCode()
 }
 
-// sh runs a line of shell.
+// sh runs a shell line.
 func (s *stage) sh(confined bool, line string) (string, int) {
 	s.t.Helper()
 	return s.run(confined, "/bin/sh", "-c", line)
@@ -167,7 +167,7 @@ func (s *stage) must(line string) string {
 	return out
 }
 
-// probe runs a probe of this program.
+// probe runs one of this program's probes.
 func (s *stage) probe(confined bool, args ...string) (string, int) {
 	s.t.Helper()
 	self, err := os.Executable()

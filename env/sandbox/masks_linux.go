@@ -12,10 +12,10 @@ import (
 )
 
 // masks notices when masked files appear, disappear or are replaced. There are hundreds of them, most of which do not
-// exist, so it looks at their directories, and at the files only in directories that have changed.
+// exist, so it checks their directories, and files only in directories that have changed.
 type masks struct {
 	files map[string]fileID
-	dirs  map[string]*maskDir // the innermost directory of each file that exists
+	dirs  map[string]*maskDir // innermost existing directory for each file
 }
 
 // maskDir is a directory with the files that it would contain, at any depth.
@@ -24,15 +24,15 @@ type maskDir struct {
 	files []string
 }
 
-// dirState is the state of a directory. Two changes may have the same time, so a state says nothing unless it was
-// looked at some time after its last change.
+// dirState is a directory's state. Two changes may have the same time, so a state is meaningful only if it was read
+// some time after the last change.
 type dirState struct {
 	id      fileID
 	changed int64
 	settled bool
 }
 
-// coarseTime is longer than the steps of the clock for the times of files.
+// coarseTime is longer than the clock steps in file times.
 const coarseTime = 50 * time.Millisecond
 
 // newMasks returns the present state of files.
@@ -70,7 +70,7 @@ func stateOf(dir string) dirState {
 	}
 }
 
-// changed reports whether a file is not what it was.
+// changed reports whether a file differs from the remembered state.
 func (m *masks) changed() bool {
 	for dir, d := range m.dirs {
 		now := stateOf(dir)
@@ -110,7 +110,7 @@ func (m *masks) mayDiffer(dir string, files []string) bool {
 	return false
 }
 
-// refresh looks at all files again, and reports whether one of them has changed.
+// refresh checks all files again, and reports whether any has changed.
 func (m *masks) refresh() bool {
 	paths := make([]string, 0, len(m.files))
 	for path := range m.files {

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is a copy of the mounts at a path, not attached anywhere yet.
+// tree is a detached copy of the mounts at a path.
 type tree struct {
 	path string
 	fd   int
 }
 
-// openReal opens a path that must have no symbolic link in it, except that it may be one itself. Commands that
-// replaced a directory by a link get an error, not another directory.
+// openReal opens a path that must have no symbolic link except as its last element. If a command replaced a directory
+// with a link, the result is an error, not another directory.
 func openReal(path string) (int, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
@@ -33,8 +33,8 @@ func openReal(path string) (int, error) {
 	return fd, nil
 }
 
-// copyTree copies the mounts at a path, and sets attributes of the copy. Instead of a symbolic link it copies the
-// null device: a mount at a link hides it, so that it cannot be replaced.
+// copyTree copies the mounts at a path, and sets attributes on the copy. Instead of a symbolic link it copies the null
+// device: a mount at a link hides it, so that it cannot be replaced.
 func copyTree(path string, attributes uint64) (tree, error) {
 	fd, err := openReal(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func (t tree) attach() error {
 	return attach(t.fd, t.path)
 }
 
-// mountAll makes everything read-only except the writable directories, and hides the masked paths. It returns the
-// directories that only the sandbox has, open: its devices, its memory and the overlays.
+// mountAll makes everything read-only except the writable directories, and hides the masked paths. It returns open
+// directories that only the sandbox has: its devices, its memory and the overlays.
 func mountAll(l layout) (private []int, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
@@ -167,7 +167,7 @@ func attach(fd int, path string) error {
 	return nil
 }
 
-// mount shows the directory of the user, with the changes of commands over it. Without support for that, Dir is an
+// mount shows the user's directory with the commands' changes on top. If the kernel does not support that, Dir is an
 // ordinary directory. Commands can write neither the layers nor the user's directory, so these have no links by now.
 func (o Overlay) mount(layers string) (int, error) {
 	upper, work := o.changes(layers)
@@ -179,7 +179,7 @@ func (o Overlay) mount(layers string) (int, error) {
 		}
 		unix.Close(fd)
 		if strings.ContainsAny(path, ":\\") {
-			return -1, unix.EINVAL // separators of the option
+			return -1, unix.EINVAL // option separators
 		}
 	}
 	const attributes = unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID
@@ -197,13 +197,13 @@ func mask(paths []string) error {
 	for _, path := range paths {
 		at, err := openReal(path)
 		if err != nil {
-			continue // it does not exist; the box notices if that changes
+			continue // missing; the box notices if it appears
 		}
 		var st unix.Stat_t
 		err = unix.Fstat(at, &st)
 		unix.Close(at)
 		if kind := st.Mode & unix.S_IFMT; err != nil || kind == unix.S_IFLNK {
-			continue // what it points to is masked
+			continue // its target is masked
 		}
 		with := emptyFile
 		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
@@ -221,8 +221,8 @@ func mask(paths []string) error {
 	return nil
 }
 
-// copyTrees copies what is mounted over itself, parents first: the writable directories, the paths in them that
-// must not change, and those that must not move. A mount can be neither moved nor removed.
+// copyTrees copies the paths that are mounted over themselves, parents first: the writable directories, the paths in
+// them that must not change, and directories that must not move. A mount can be neither moved nor removed.
 func copyTrees(l layout) ([]tree, error) {
 	mounted, err := mountTypes()
 	if err != nil {
@@ -259,7 +259,7 @@ var kernelTypes = []string{
 	"pstore", "efivarfs", "binfmt_misc", "fusectl", "mqueue", "selinuxfs", "nsfs", "rpc_pipefs", "nfsd",
 }
 
-// mountPoint is a line of the list of mounts.
+// mountPoint is one entry in /proc/self/mountinfo.
 type mountPoint struct{ path, kind string }
 
 // mountTypes returns all mounts.
@@ -279,7 +279,7 @@ func mountTypes() (list []mountPoint, err error) {
 	return list, nil
 }
 
-// unescape decodes the octal escapes of a path in the list of mounts.
+// unescape decodes the octal escapes in a mountinfo path.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -295,7 +295,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// kernelMounts returns the file systems of the kernel below writable directories, such as those of a chroot.
+// kernelMounts returns the kernel file systems below writable directories, such as in a chroot.
 func kernelMounts(mounted []mountPoint, l layout) (paths []string) {
 	for _, m := range mounted {
 		if slices.Contains(kernelTypes, m.kind) && slices.ContainsFunc(l.writable, func(dir string) bool { return within(dir, m.path) }) {
@@ -305,7 +305,7 @@ func kernelMounts(mounted []mountPoint, l layout) (paths []string) {
 	return paths
 }
 
-// checkWritable refuses writable directories on a file system of the kernel.
+// checkWritable rejects writable directories on kernel file systems such as /proc.
 func checkWritable(l layout) error {
 	mounted, err := mountTypes()
 	if err != nil {
@@ -325,8 +325,7 @@ func checkWritable(l layout) error {
 	return nil
 }
 
-// copyDevices copies the mounts of the devices that commands can use, and of shared memory if a writable directory is
-// in it.
+// copyDevices copies the device mounts that commands can use, and shared memory if it contains a writable directory.
 func copyDevices(l layout) (nodes []tree) {
 	const restricted = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
 	for _, path := range devices {
@@ -344,7 +343,7 @@ func copyDevices(l layout) (nodes []tree) {
 
 const sharedMemory = "/dev/shm"
 
-// Names in the sandbox's own /dev of what is mounted over masked paths.
+// Names in the sandbox's own /dev for files that are mounted over masked paths.
 const (
 	emptyFile = "/dev/.masked-file"
 	emptyDir  = "/dev/.masked-dir"

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// placeholder is an empty directory at a protected path in a repository that does not exist otherwise. All boxes that
-// need it hold a shared lock on it, and the last one removes it.
+// placeholder is an empty directory that stands in for a missing protected path in a repository. All boxes that need it
+// hold a shared lock on it, and the last one removes it.
 type placeholder struct {
 	path string
 	file *os.File
@@ -40,7 +40,7 @@ func (b *Box) reserve() {
 	}
 }
 
-// shared reports whether a path is the placeholder of another box: an empty directory that is locked.
+// shared reports whether a path is another box's placeholder: an empty directory that is locked.
 func (b *Box) shared(path string) bool {
 	if slices.ContainsFunc(b.reserved, func(p placeholder) bool { return p.path == path }) {
 		return false
@@ -84,8 +84,8 @@ func mkdir(path string) error {
 	return unix.Mkdirat(dir, filepath.Base(path), 0o755)
 }
 
-// present returns the layout without paths that do not exist although they were reserved: their parents are
-// missing, or cannot be written.
+// present returns the layout without reserved paths that still do not exist: their parents are missing, or cannot be
+// written.
 func (b *Box) present() layout {
 	l := b.layout
 	l.protected = slices.DeleteFunc(slices.Clone(l.protected), missing)
@@ -94,7 +94,7 @@ func (b *Box) present() layout {
 	return l
 }
 
-// fileID identifies a file. The zero value means that there is none.
+// fileID identifies a file. The zero value means no file.
 type fileID struct{ dev, ino uint64 }
 
 func identify(path string) fileID {
@@ -105,8 +105,8 @@ func identify(path string) fileID {
 	return fileID{uint64(st.Dev), st.Ino}
 }
 
-// stale reports whether the mounts no longer fit. A protected file that is replaced from outside, as git does when
-// it writes its configuration, loses its mount.
+// stale reports whether the mounts no longer fit. A protected file that is replaced from outside, as git does when it
+// writes its configuration, loses its mount.
 func (b *Box) stale() bool {
 	if b.notice(); b.outdated {
 		return true
@@ -127,7 +127,7 @@ func (b *Box) stale() bool {
 	return !slices.Equal(b.config.hidden(), b.hidden)
 }
 
-// changed returns when names in a directory changed last, or 0.
+// changed returns when names in a directory last changed, or 0.
 func changed(dir string) int64 {
 	var st unix.Stat_t
 	if unix.Lstat(dir, &st) != nil {

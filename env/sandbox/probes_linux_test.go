@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probes are attacks that this program runs as a command. Nil means that it got through.
+// probes are attacks that this program runs as a command. nil means that the attack got through.
 var probes = map[string]func(args []string) error{
 	"tcp":               func(a []string) error { return exchange("tcp", a[0]) },
 	"udp":               func(a []string) error { return exchange("udp", a[0]) },
@@ -100,7 +100,7 @@ func number(s string) int {
 	return n
 }
 
-// exchange sends a byte to a server of the test and waits for its answer.
+// exchange sends a byte to a test server and waits for an answer.
 func exchange(network, address string) error {
 	c, err := net.Dial(network, address)
 	if err != nil {
@@ -114,7 +114,7 @@ func exchange(network, address string) error {
 	return err
 }
 
-// lookUp resolves a name with the server at an address.
+// lookUp resolves a name using the server at an address.
 func lookUp(args []string) error {
 	r := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
@@ -124,7 +124,7 @@ func lookUp(args []string) error {
 	return err
 }
 
-// sendFromPair sends to the socket at a path from one of a pair of sockets.
+// sendFromPair sends to the socket at a path from one end of a socket pair.
 func sendFromPair(kind int, path string) error {
 	fds, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
 	if err != nil {
@@ -151,7 +151,7 @@ func canRead(path string) error {
 	return err
 }
 
-// stealFile copies a descriptor of another process.
+// stealFile copies another process's descriptor.
 func stealFile(args []string) error {
 	pidfd, err := unix.PidfdOpen(number(args[0]), 0)
 	if err != nil {
@@ -161,7 +161,7 @@ func stealFile(args []string) error {
 	return err
 }
 
-// otherMemory reads or writes a byte of another process.
+// otherMemory reads or writes a byte in another process.
 func otherMemory(call func(int, []unix.Iovec, []unix.RemoteIovec, uint) (int, error), args []string) error {
 	b := []byte("x")
 	address, err := strconv.ParseUint(args[2], 10, 64)
@@ -192,7 +192,7 @@ func demoteOther(args []string) error {
 	return unix.SchedSetAttr(number(args[0]), &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH, Nice: 19}, 0)
 }
 
-// errnoOf returns the error of a raw system call.
+// errnoOf returns the error from a raw system call.
 func errnoOf(errno unix.Errno) error {
 	if errno != 0 {
 		return errno
@@ -210,7 +210,7 @@ func cloneTree(args []string) error {
 	return err
 }
 
-// unshareUser starts a process that enters a new user namespace: one with several threads, like this, cannot.
+// unshareUser starts a process that enters a new user namespace: a process with several threads, like this one, cannot.
 func unshareUser([]string) error {
 	c := exec.Command("/bin/true")
 	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWUSER}
@@ -235,7 +235,7 @@ func clone3User([]string) error {
 	return errnoOf(errno)
 }
 
-// enterSpace enters the network namespace that this process is in, which needs the same permissions as another.
+// enterSpace enters its own network namespace again, which needs the same permissions as entering another.
 func enterSpace([]string) error {
 	fd, err := unix.Open("/proc/self/ns/net", unix.O_RDONLY, 0)
 	if err != nil {
@@ -285,7 +285,7 @@ func openCounter([]string) error {
 func injectInput([]string) error {
 	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		return nil // reported as getting through: the test needs a terminal
+		return nil // the test needs a terminal
 	}
 	b := byte('x')
 	err = descriptor(unix.SYS_IOCTL, uintptr(master), unix.TIOCSTI, uintptr(unsafe.Pointer(&b)))
@@ -293,7 +293,7 @@ func injectInput([]string) error {
 	return errors.Join(err, descriptor(unix.SYS_IOCTL, uintptr(master), high, uintptr(unsafe.Pointer(&b))))
 }
 
-// inherited fails if this process has no other files than the standard ones.
+// inherited fails if this process has no files other than the standard files.
 func inherited([]string) error {
 	for fd := 3; fd < 4096; fd++ {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
@@ -304,7 +304,7 @@ func inherited([]string) error {
 	return errors.New("only standard files")
 }
 
-// raceLink writes a file below a name that another thread changes from a directory into a link to the target and back.
+// raceLink writes a file below a name that another thread keeps switching between a directory and a link to the target.
 func raceLink(args []string) error {
 	base, err := os.MkdirTemp(".", "race-")
 	if err != nil {
@@ -336,14 +336,14 @@ func raceLink(args []string) error {
 	return err
 }
 
-// attachMemory attaches a segment of shared memory of the test.
+// attachMemory attaches a shared memory segment created by the test.
 func attachMemory(args []string) error {
 	_, err := unix.SysvShmAttach(number(args[0]), 0, 0)
 	return err
 }
 
-// playVictim is another process of the user, which permits to be traced. It prints a descriptor and the address of
-// a variable, and waits for the end of its input.
+// playVictim is another process of the same user, which permits tracing. It prints a descriptor and a variable's
+// address, and waits for its input to end.
 func playVictim([]string) error {
 	unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
 	target := bytes.Repeat([]byte("v"), 64)
@@ -355,7 +355,7 @@ func playVictim([]string) error {
 	return nil
 }
 
-// answer serves a byte for each byte, once for each connection.
+// answer serves a byte for each byte, once per connection.
 func answer(l net.Listener) {
 	for {
 		c, err := l.Accept()

@@ -1,23 +1,22 @@
-// Package sandbox starts processes that the kernel confines: they can read files, but write only below
-// chosen directories, and they have no network unless it is given to them.
+// Package sandbox starts processes that the kernel confines: they can read files, but write only below chosen
+// directories, and they have no network unless it is given to them.
 //
 // # Linux
 //
-// A [Box] has one small process, the spawner: this program, started again without running its main function. It
-// enters new mount, network and IPC namespaces, as root directly and otherwise in a user namespace.
-// There it makes all mounts read-only except the writable directories, drops its capabilities, and restricts
-// itself with Landlock and a seccomp filter. It then starts the commands, which inherit all of that and
-// are children of this process, not of the spawner. The cost is paid once: a command costs one message.
+// A [Box] has one small process, the spawner: this program, started again without running its main function. It enters
+// new mount, network and IPC namespaces, as root directly and otherwise in a user namespace. There it makes all mounts
+// read-only except the writable directories, drops its capabilities, and restricts itself with Landlock and a seccomp
+// filter. It then starts the commands, which inherit these restrictions and are children of this process, not of the
+// spawner. The setup is paid once: a command costs one message.
 //
-// Protected paths below a writable directory are separate mounts, so they can be neither changed nor moved
-// away and replaced. A mount needs something to be mounted on, so a protected path that does not exist is watched
-// instead: if a command creates it, it is renamed at once, and [Box.Sweep] reports it.
+// Protected paths below a writable directory are separate mounts, so they can be neither changed nor moved away and
+// replaced. A mount needs something to be mounted on, so a protected path that does not exist is watched instead: if a
+// command creates it, it is renamed at once, and [Box.Sweep] reports it.
 //
-// A box can also confine reading: to the paths of [Config.Readable] with Landlock, and away from those of
-// [Config.Masked] with mounts.
+// A box can also confine reading: Landlock limits it to [Config.Readable], and mounts hide [Config.Masked].
 //
-// Where namespaces are not available, Landlock and the filter are used alone. They do not protect paths below
-// writable directories, nor the mode, times and attributes of files elsewhere; see [Support].
+// Where namespaces are not available, Landlock and the filter are used alone. They do not protect paths below writable
+// directories, nor the mode, times and attributes of files elsewhere; see [Support].
 //
 // # macOS
 //
@@ -33,53 +32,52 @@ import (
 	"strings"
 )
 
-// Mode is what commands can write.
+// Mode tells what commands can write.
 type Mode string
 
-// The modes of a sandbox.
+// Sandbox modes.
 const (
 	Off            Mode = "off"
-	ReadOnly       Mode = "read-only"       // nothing but the temporary directory
+	ReadOnly       Mode = "read-only"       // only the temporary directory
 	WorkspaceWrite Mode = "workspace-write" // the workspace and further directories
 )
 
-// Modes returns all modes, the strictest first.
+// Modes returns all modes, strictest first.
 func Modes() []Mode { return []Mode{ReadOnly, WorkspaceWrite, Off} }
 
-// Config configures a Box.
+// Config configures a Box. All paths except Dir and Writable must be real: absolute and without symbolic links.
 type Config struct {
 	Mode Mode
 	// Dir is the workspace. In mode WorkspaceWrite, commands can write it and the directories in Writable.
 	Dir      string
 	Writable []string
-	// Temp is a directory for temporary files, writable in all modes: a real path. It may not exist before the
-	// first command.
+	// Temp is a directory for temporary files, writable in all modes. It need not exist before the first command.
 	Temp string
-	// Cache is a directory for the caches of compilers and the like, writable in mode WorkspaceWrite: a real path.
+	// Cache is a directory for caches, such as a compiler's, writable in mode WorkspaceWrite.
 	Cache string
-	// Overlays show directories of the user inside Cache, so that commands can use them and change their own copy.
-	// Layers keeps the changes, where no command can write: a real path. Without Layers, Temp is in memory, has the
-	// overlays inside, and the changes end with the box.
+	// Overlays show user directories inside Cache, so that commands can use them and change their own copy. Layers
+	// keeps the changes, where no command can write. Without Layers, Temp is in memory, has the overlays inside, and
+	// the changes end with the box.
 	Overlays []Overlay
 	Layers   string
-	// Protected are further paths that commands must not change, such as files of the host program: real paths.
+	// Protected are further paths that commands must not change, such as the host program's files.
 	Protected []string
-	// Readable, if not nil, are the only files and directories that commands can read or execute: real paths. Those
-	// that do not exist are ignored. Temp and Cache are readable too.
+	// Readable, if not nil, are the only files and directories that commands can read or execute. Missing ones are
+	// ignored. Temp and Cache are readable too.
 	Readable []string
-	// Masked are files and directories that commands cannot read: real paths. Those in a writable directory are not
-	// masked, because commands could take them for deleted, and commit that. Hidden, if set, returns more of them if
-	// Readable is set. It is called before each command.
+	// Masked are files and directories that commands cannot read, except in writable directories: commands could
+	// conclude that these were deleted, and commit that. Hidden, if set, returns further such paths if Readable is set.
+	// It is called before each command.
 	Masked []string
 	Hidden func() []string
-	// Denied are files and directories that commands can neither read nor write, also in writable directories: real
-	// paths. In Dir, they look empty.
+	// Denied are files and directories that commands can neither read nor write, also in writable directories. In Dir,
+	// they look empty.
 	Denied []string
 	// Listed restricts reading for package local, which sets Readable: to the workspace, the system, tools in the home
-	// directory, and what Readable has already.
+	// directory, and the paths already in Readable.
 	Listed bool
-	// Network lets commands use the network. Without it they have only their own loopback interface. NoSockets
-	// takes that too.
+	// Network lets commands use the network. Without it they have only their own loopback interface. NoSockets removes
+	// that too.
 	Network   bool
 	NoSockets bool
 	// Hosts, without Network, are hosts that commands can reach through an HTTP proxy at [ProxyAddr]: names such as
@@ -92,36 +90,37 @@ type Config struct {
 // ProxyAddr is where commands reach the proxy for [Config.Hosts].
 const ProxyAddr = "127.0.0.1:31280"
 
-// proxyPort is its port. Package net/netip, which could parse it, would start before the spawner and add to its memory.
+// proxyPort is the port in ProxyAddr. Package net/netip, which could parse it, would start before the spawner and add
+// to its memory.
 const proxyPort = 31280
 
-// Proxy connects commands with the hosts of [Config.Hosts]. The process that starts commands must stay small, so this
-// package has no network code of its own.
+// Proxy connects commands with the hosts in [Config.Hosts]. The process that starts commands must stay small, so this
+// package has no network code.
 type Proxy interface {
 	// ServeFile answers HTTP requests at a listening socket, which it closes, until stop is called.
 	ServeFile(socket *os.File) (stop func(), err error)
-	// Refused returns the hosts that commands wanted to reach and could not, since the last call: each as the entries
-	// of Config.Hosts that would permit it, separated by commas.
+	// Refused returns the hosts that commands have tried to reach in vain since the last call. Each is written as the
+	// entries that would permit it in Config.Hosts, separated by commas.
 	Refused() []string
 }
 
 // proxied reports whether commands use a proxy.
 func (c Config) proxied() bool { return len(c.Hosts) > 0 && !c.Network && !c.NoSockets }
 
-// Overlay is a directory that shows the content of another one. Changes do not affect the other one. Where the
+// Overlay is a directory that shows another directory's content. Changes do not affect the other directory. Where the
 // system does not support that, it is an ordinary directory.
 type Overlay struct {
 	Dir   string // in Config.Cache
-	Lower string // a real path
+	Lower string // real path
 }
 
-// changes returns the directories for the changes below another one.
+// changes returns the directories for the overlay's changes below layers.
 func (o Overlay) changes(layers string) (upper, work string) {
 	base := filepath.Join(layers, filepath.Base(o.Dir))
 	return base + ".changes", base + ".work"
 }
 
-// makeDirs creates the directories of an overlay.
+// makeDirs creates an overlay's directories.
 func (o Overlay) makeDirs(layers string) error {
 	upper, work := o.changes(layers)
 	for _, dir := range []string{o.Dir, upper, work} {
@@ -135,15 +134,15 @@ func (o Overlay) makeDirs(layers string) error {
 // ErrUnsupported means that this system cannot confine processes.
 var ErrUnsupported = errors.New("this system cannot confine commands")
 
-// ErrBroken means that a command has ended the process that starts commands. What the command has left behind cannot
-// be trusted, so no other commands can be started.
+// ErrBroken means that a command has ended the process that starts commands. The state it has left cannot be trusted,
+// so no other commands can be started.
 var ErrBroken = errors.New("a command has stopped the sandbox, so no more commands can run in this session; resume it to continue")
 
-// Support is what the system can enforce.
+// Support tells what the system can enforce.
 type Support struct {
 	// Namespaces means that mounts are read-only and the network is separate.
 	Namespaces bool
-	// Landlock is the version of its interface; 0 means that it is not available.
+	// Landlock is the Landlock ABI version; 0 means that it is not available.
 	Landlock int
 	// Seccomp means that system calls are filtered. On macOS, Seatbelt means that sandbox-exec works.
 	Seccomp  bool
@@ -152,14 +151,14 @@ type Support struct {
 	Problems []string
 }
 
-// landlockSignals is the first version of Landlock that confines signals and abstract sockets.
+// landlockSignals is the first Landlock version that confines signals and abstract sockets.
 const landlockSignals = 6
 
 // Any reports whether commands can be confined at all.
 func (s Support) Any() bool { return s.Namespaces || s.Landlock > 0 || s.Seatbelt }
 
-// Full reports whether everything is enforced. Otherwise a sandbox is a second line of defense, and commands
-// should need approval as without one.
+// Full reports whether everything is enforced. Otherwise a sandbox is a second line of defense, and commands should
+// need approval as without a sandbox.
 func (s Support) Full() bool {
 	return s.Seatbelt || s.Namespaces && s.Seccomp && s.Landlock >= landlockSignals
 }
@@ -167,23 +166,22 @@ func (s Support) Full() bool {
 // Reads reports whether a box can confine reading.
 func (s Support) Reads() bool { return s.Namespaces && s.Seccomp && s.Landlock > 0 || s.Seatbelt }
 
-// layout is what a box makes writable and readable, with real paths. The innermost directory that contains a path
-// decides.
+// layout lists writable and readable paths, as real paths. The innermost directory that contains a path decides.
 type layout struct {
 	writable  []string
-	around    []string // those of writable that belong to the repository around the workspace
+	around    []string // writable directories that belong to the repository around the workspace
 	protected []string // may not exist
-	reopened  []string // writable directories in a protected one
+	reopened  []string // writable directories inside a protected directory
 	pinned    []string // stay writable, but cannot be moved
 	forbidden []string // must not appear; blocked if a command creates them
-	watched   []string // directories in which commands may create what is forbidden
+	watched   []string // directories in which commands may create forbidden paths
 	masked    []string // cannot be read
-	readable  []string // nil if everything is
-	listed    []string // directories whose names can be read, but not all of their files
-	confined  bool     // reading is confined to readable
+	readable  []string // nil if everything is readable
+	listed    []string // directories whose names can be read, but not all their files
+	confined  bool     // only readable can be read
 	memory    string   // a directory in memory
 	overlays  []Overlay
-	layers    string // of the overlays
+	layers    string // for the overlays' changes
 }
 
 // roots returns the real paths of the writable directories, parents first.
@@ -216,7 +214,7 @@ func (c Config) roots() (roots []string, err error) {
 	return slices.Compact(roots), nil
 }
 
-// layout returns what is writable with these roots. A root that another one protects is writable.
+// layout returns the layout with these roots. A root that another root protects is writable.
 func (c Config) layout(roots []string) layout {
 	l := layout{writable: slices.Clone(roots)}
 	for _, root := range roots {
@@ -243,7 +241,7 @@ func (c Config) layout(roots []string) layout {
 	if c.Cache != "" && c.Mode == WorkspaceWrite {
 		l.writable = append(l.writable, c.Cache)
 	}
-	// A command could replace a directory in the workspace by a link.
+	// A command could replace a directory in the workspace with a link.
 	l.overlays = slices.DeleteFunc(slices.Clone(c.Overlays), func(o Overlay) bool { return l.open(o.Lower) || within(c.Dir, o.Lower) })
 	if l.layers = c.Layers; l.layers == "" && len(c.Overlays) > 0 {
 		l.memory = c.Temp
@@ -265,7 +263,7 @@ func (c Config) layout(roots []string) layout {
 	return l
 }
 
-// hidden returns what Hidden returns, if it applies.
+// hidden returns the paths from Hidden, if it applies.
 func (c Config) hidden() []string {
 	if c.Hidden == nil || c.Readable == nil {
 		return nil
@@ -273,11 +271,11 @@ func (c Config) hidden() []string {
 	return slices.Clone(c.Hidden())
 }
 
-// maxReadable is the maximum number of readable paths. What is hidden beyond it is masked.
+// maxReadable limits the readable paths. Hidden paths beyond it are masked.
 const maxReadable = 10_000
 
-// read makes paths readable, except hidden ones. Landlock can only permit, so a directory with a hidden path in it is
-// replaced by its entries. Unlike a mask, that does not change what commands see of the hidden file.
+// read makes paths readable, except hidden ones. Landlock can only permit, so a directory that contains a hidden path
+// is replaced by its entries. Unlike a mask, this leaves the hidden file's appearance unchanged.
 func (l *layout) read(paths, hidden []string) {
 	for _, path := range paths {
 		inside := slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !within(path, h) })
@@ -302,8 +300,8 @@ func (l *layout) read(paths, hidden []string) {
 	}
 }
 
-// forbid moves protected paths that do not exist to the forbidden ones, if a command could create them and no empty
-// directory can hold their place.
+// forbid moves missing protected paths to the forbidden paths, if a command could create them and no empty directory
+// can stand in for them.
 func (l *layout) forbid() {
 	var absent []string
 	for _, path := range l.protected {
@@ -315,7 +313,7 @@ func (l *layout) forbid() {
 	l.forbidden = append(l.forbidden, absent...)
 }
 
-// openDir reports whether the directory of a path is writable, or its innermost parent that exists.
+// openDir reports whether the directory of a path is writable, or its innermost existing parent.
 func (l layout) openDir(path string) bool {
 	dir := filepath.Dir(path)
 	for missing(dir) && len(dir) > 1 {
@@ -324,10 +322,10 @@ func (l layout) openDir(path string) bool {
 	return l.open(dir)
 }
 
-// inRepository reports whether a path is in a directory named .git.
+// inRepository reports whether a path is inside a directory named .git.
 func inRepository(path string) bool { return strings.Contains(path, "/.git/") }
 
-// reserves reports whether an empty directory can hold the place of a path. Git ignores these.
+// reserves reports whether an empty directory can stand in for a path. Git ignores these.
 func reserves(path string) bool {
 	return inRepository(path) && slices.Contains([]string{"hooks", "modules", "worktrees", "config.worktree"}, filepath.Base(path))
 }
@@ -338,8 +336,8 @@ func missing(path string) bool {
 	return err != nil
 }
 
-// protectHome protects the home directory if a command could change it, because shells and other programs run
-// commands from hidden files in it. The other directories in it stay writable.
+// protectHome protects the home directory if a command could change it, because shells and other programs run commands
+// from hidden files in it. The other directories in it stay writable.
 func (l *layout) protectHome() {
 	home, err := realHome()
 	if err != nil || !l.open(home) {
@@ -363,7 +361,7 @@ func realHome() (string, error) {
 	return filepath.EvalSymlinks(home)
 }
 
-// pin adds the directories between a writable one and a path in it with other rules: if they could be moved, a
+// pin adds the directories between a writable directory and a path in it with other rules: if they could be moved, a
 // copy could take their place.
 func (l *layout) pin() {
 	for _, path := range slices.Concat(l.writable, l.protected, l.forbidden) {

@@ -35,21 +35,21 @@ var refused = map[uintptr]unix.Errno{
 	unix.SYS_MOVE_MOUNT: unix.EPERM, unix.SYS_OPEN_TREE: unix.EPERM, unix.SYS_FSOPEN: unix.EPERM, unix.SYS_FSCONFIG: unix.EPERM,
 	unix.SYS_FSMOUNT: unix.EPERM, unix.SYS_FSPICK: unix.EPERM, unix.SYS_MOUNT_SETATTR: unix.EPERM, unix.SYS_OPEN_TREE_ATTR: unix.EPERM,
 	unix.SYS_UNSHARE: unix.EPERM, unix.SYS_SETNS: unix.EPERM,
-	// Ways around the paths and around this filter.
+	// Ways around the path rules and around this filter.
 	unix.SYS_OPEN_BY_HANDLE_AT: unix.EPERM, unix.SYS_FANOTIFY_INIT: unix.EPERM,
 	unix.SYS_IO_URING_SETUP: unix.ENOSYS, unix.SYS_IO_URING_ENTER: unix.ENOSYS, unix.SYS_IO_URING_REGISTER: unix.ENOSYS,
 	// Programs fall back to clone, whose flags the filter can see.
 	unix.SYS_CLONE3: unix.ENOSYS,
 }
 
-// onlySelf are system calls that change limits or priorities, and the argument that says whose. Commands can change
-// only their own, with 0: a limit could end other processes of the user.
+// onlySelf are system calls that change limits or priorities, and the argument that selects the process. Commands can
+// change only their own, with 0: a limit could end the user's other processes.
 var onlySelf = map[uintptr]uint32{
 	unix.SYS_PRLIMIT64: 0, unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1,
 	unix.SYS_SCHED_SETSCHEDULER: 0, unix.SYS_SCHED_SETPARAM: 0, unix.SYS_SCHED_SETATTR: 0,
 }
 
-// newNamespace are the flags of clone that create a namespace.
+// newNamespace are the clone flags that create a namespace.
 const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
 // lastSyscall is the newest system call that was considered. Later ones do not exist for commands.
@@ -97,13 +97,13 @@ func (p *program) call(number uintptr, rules func(*program)) {
 	*p = append(*p, body...)
 }
 
-// newFilter returns the filter for commands. Without inet, they cannot create sockets of the internet families.
+// newFilter returns the filter for commands. Without inet, they cannot create internet sockets.
 func newFilter(inet bool) []unix.SockFilter {
 	var p program
 	p.load(offsetArch)
 	p.failUnless(unix.BPF_JEQ, auditArch, unix.ENOSYS)
 	p.load(offsetNumber)
-	p.failIf(unix.BPF_JGT, lastSyscall, unix.ENOSYS) // includes the x32 calls of amd64
+	p.failIf(unix.BPF_JGT, lastSyscall, unix.ENOSYS) // includes the x32 calls on amd64
 	p.call(unix.SYS_SOCKET, func(p *program) {
 		p.loadArg(0)
 		if inet {
@@ -114,7 +114,7 @@ func newFilter(inet bool) []unix.SockFilter {
 		}
 		p.fail(unix.EACCES)
 	})
-	// Pairs of other types could send to any path: AF_UNIX also makes a datagram socket of SOCK_RAW.
+	// Other types of pairs could send to any path: AF_UNIX also turns SOCK_RAW into a datagram socket.
 	p.call(unix.SYS_SOCKETPAIR, func(p *program) {
 		p.loadArg(0)
 		p.failUnless(unix.BPF_JEQ, unix.AF_UNIX, unix.EACCES)

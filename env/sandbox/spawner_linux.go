@@ -24,11 +24,11 @@ import (
 	"github.com/reins-agent/reins/internal/exepages"
 )
 
-// spawnerName is the name of the spawner process. A program that is started under it becomes a spawner instead
-// of running its main function.
+// spawnerName is the spawner's process name. A program that is started under it becomes a spawner instead of running
+// its main function.
 const spawnerName = "reins-sandbox"
 
-// spawnerSocket is the descriptor of its socket.
+// spawnerSocket is the socket descriptor in the spawner.
 const spawnerSocket = 3
 
 func init() {
@@ -50,7 +50,7 @@ func init() {
 // A message is a list of strings, each ending in a NUL byte, after its total length in four bytes. Files come with
 // its first bytes.
 
-// sizeBytes is the size of the length of a message.
+// sizeBytes is the size of the length field in a message.
 const sizeBytes = 4
 
 // pack encodes a message.
@@ -67,7 +67,7 @@ func pack(list ...string) []byte {
 	return b
 }
 
-// unpack decodes the body of a message.
+// unpack decodes a message body.
 func unpack(body []byte) []string {
 	if len(body) == 0 {
 		return nil
@@ -75,8 +75,8 @@ func unpack(body []byte) []string {
 	return strings.Split(string(bytes.TrimSuffix(body, []byte{0})), "\x00")
 }
 
-// readMessage reads a message and its files with read, which returns the lengths of both. The other side sends nothing
-// else until it has an answer.
+// readMessage reads a message and its files with read, which returns both lengths. The peer sends nothing else until it
+// has an answer.
 func readMessage(read func(buf, oob []byte) (n, oobn int, err error)) (list []string, files []int, err error) {
 	buf, oob := make([]byte, 512), make([]byte, unix.CmsgSpace(3*4))
 	for have, size := 0, sizeBytes; have < size; {
@@ -105,11 +105,11 @@ func errorReply(err error) []string {
 	return []string{"error", strconv.Itoa(int(errno)), err.Error()}
 }
 
-// server is the spawner's side of the socket.
+// server is the spawner's end of the socket.
 type server struct {
 	fd     int
-	null   int // the null device as commands get it
-	listen int // listens for the proxy of the host; 0 if it does not
+	null   int // the null device for commands
+	listen int // listens for the host's proxy; 0 if it does not
 }
 
 // ready tells the host that commands can be started, and hands over the socket for the proxy.
@@ -156,9 +156,9 @@ func (s *server) receive() (list []string, files []int, err error) {
 	})
 }
 
-// confine reads the rules of the sandbox and applies them to this thread.
+// confine reads the sandbox rules and applies them to this thread.
 func (s *server) confine() error {
-	// Commands must inherit neither the socket nor what this process inherited by accident.
+	// Commands must inherit neither the socket nor any file that this process inherited by accident.
 	if err := unix.CloseRange(spawnerSocket, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("close files: %w", err)
 	}
@@ -196,7 +196,7 @@ func (s *server) confine() error {
 	if err := dropCapabilities(keep); err != nil {
 		return err
 	}
-	// Commands must not reach the memory of this process, whose other threads are free.
+	// Commands must not reach this process's memory, whose other threads are free.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("protect the memory: %w", err)
 	}
@@ -257,7 +257,7 @@ func (s *server) serve() {
 // terminalRequest asks for a terminal.
 var terminalRequest = []string{"terminal"}
 
-// sendTerminal sends both ends of a new terminal. It is one of the sandbox, so commands can open it by its name.
+// sendTerminal sends both ends of a new terminal. It belongs to the sandbox, so commands can open it by name.
 func (s *server) sendTerminal() {
 	main, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -279,8 +279,8 @@ func (s *server) sendTerminal() {
 	unix.Sendmsg(s.fd, pack("terminal"), unix.UnixRights(main, int(tty)), nil, unix.MSG_NOSIGNAL)
 }
 
-// own returns the files of a command. The host's null device is on a mount where commands of root could change its
-// mode, so they get another one.
+// own returns the files for a command. The host's null device is on a mount where root's commands could change its
+// mode, so they get another.
 func (s *server) own(files []int) []int {
 	list := slices.Clone(files)
 	for i, fd := range list {
@@ -292,8 +292,8 @@ func (s *server) own(files []int) []int {
 	return list
 }
 
-// start starts the command of a request: flags, directory, program, the number of arguments, the arguments, and
-// the variables. Its parent is the host.
+// start starts the command in a request: flags, directory, program, the number of arguments, the arguments, and the
+// variables. Its parent is the host.
 func start(list []string, files []int) (int, error) {
 	if len(list) < 4 || len(files) != 3 {
 		return 0, unix.EPROTO
@@ -315,15 +315,15 @@ func start(list []string, files []int) (int, error) {
 	return pid, err
 }
 
-// rules is what the host tells the spawner.
+// rules are the host's instructions to the spawner.
 type rules struct {
 	layout     layout
 	namespaces bool
 	network    bool
-	proxy      bool // listen for the proxy of the host
-	sockets    bool // of the internet families
+	proxy      bool // listen for the host's proxy
+	sockets    bool // permit internet sockets
 	name       string
-	slack      time.Duration // of the timers of commands
+	slack      time.Duration // timer slack for commands
 }
 
 // list encodes the rules.

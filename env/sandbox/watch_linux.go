@@ -15,8 +15,8 @@ import (
 )
 
 // A mount cannot protect a path that does not exist, and an empty directory in its place would mislead other programs.
-// So the box watches the directories in which commands can create such paths. What a command creates there is renamed
-// at once. What appears while no command runs belongs to the user, and is protected from then on.
+// So the box watches the directories in which commands can create such paths. Paths that a command creates there are
+// renamed at once. Paths that appear while no command runs belong to the user, and are protected from then on.
 
 // watcher collects new names in directories. A box uses it under its lock.
 type watcher struct {
@@ -27,13 +27,13 @@ type watcher struct {
 	lost  bool
 }
 
-// maxWatches is how many directories are watched.
+// maxWatches limits the watched directories.
 const maxWatches = 8_192
 
-// maxFound is how many new paths are remembered. If there are more, all directories are looked at.
+// maxFound limits the new paths that are remembered. If there are more, all directories are examined.
 const maxFound = 10_000
 
-// The events of a watch. In a new repository, files that were written matter too.
+// Watched events. In a new repository, files that were written matter too.
 const (
 	newNames = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW | unix.IN_EXCL_UNLINK
 	written  = unix.IN_CLOSE_WRITE
@@ -117,7 +117,7 @@ func (w *watcher) note(wd int32, mask uint32, name string, matters func(path str
 	}
 }
 
-// watchAll watches the directories of the layout until the box is closed.
+// watchAll watches the layout's directories until the box is closed.
 func (b *Box) watchAll() {
 	if len(b.layout.watched) == 0 {
 		return
@@ -137,7 +137,7 @@ func (b *Box) watchAll() {
 	b.fresh = nil
 }
 
-// follow handles what appears while a command runs.
+// follow handles paths that appear while a command runs.
 func (b *Box) follow(w *watcher) {
 	for w.wait() {
 		b.mu.Lock()
@@ -148,7 +148,7 @@ func (b *Box) follow(w *watcher) {
 	}
 }
 
-// appeared reports whether there is something new that commands must not create.
+// appeared reports whether a path has appeared that commands must not create.
 func (b *Box) appeared() bool {
 	if b.watch != nil {
 		if b.watch.collect(b.suspect); b.watch.lost || slices.ContainsFunc(b.watch.found, b.suspect) {
@@ -185,7 +185,7 @@ func (b *Box) Expect(path string) {
 	b.outdated = b.outdated || len(b.layout.forbidden) < before
 }
 
-// inspectAll inspects all that has appeared.
+// inspectAll inspects all paths that have appeared.
 func (b *Box) inspectAll() {
 	paths := slices.DeleteFunc(slices.Clone(b.layout.forbidden), missing)
 	if w := b.watch; w != nil {
@@ -200,7 +200,7 @@ func (b *Box) inspectAll() {
 	b.inspect(paths)
 }
 
-// inspect blocks what commands have created at these paths and must not create.
+// inspect blocks paths that commands have created and must not create.
 func (b *Box) inspect(paths []string) {
 	for _, path := range paths {
 		base := filepath.Base(path)
@@ -219,7 +219,7 @@ func (b *Box) inspect(paths []string) {
 	}
 }
 
-// repositoryOf returns the directory named .git that a path is or is in.
+// repositoryOf returns the .git directory that a path is or is in.
 func repositoryOf(path string) (git string, ok bool) {
 	for at := path; len(at) > 1; at = filepath.Dir(at) {
 		if strings.EqualFold(filepath.Base(at), ".git") {
@@ -229,12 +229,12 @@ func repositoryOf(path string) (git string, ok bool) {
 	return "", false
 }
 
-// protects reports whether the configuration of a git directory is protected.
+// protects reports whether a git directory's configuration is protected.
 func (b *Box) protects(git string) bool {
 	return slices.Contains(b.layout.protected, git) || slices.Contains(b.layout.protected, filepath.Join(git, "config"))
 }
 
-// inspectBare looks at a directory that may have become a repository without a work tree. Git would use it in all
+// inspectBare examines a directory that may have become a repository without a work tree. Git would use it in all
 // directories below it.
 func (b *Box) inspectBare(dir string) {
 	if filepath.Base(dir) == "hooks" {
@@ -245,7 +245,7 @@ func (b *Box) inspectBare(dir string) {
 	}
 }
 
-// inspectGit looks at a new directory or file named .git.
+// inspectGit examines a new directory or file named .git.
 func (b *Box) inspectGit(git string) {
 	if missing(git) || b.protects(git) {
 		return
@@ -257,8 +257,8 @@ func (b *Box) inspectGit(git string) {
 	b.inspectNew(git, git)
 }
 
-// inspectNew blocks a new repository that would run programs, by the given path in it. An ordinary one is watched, and
-// protected from the next command on.
+// inspectNew blocks a new repository that would run programs, by the given path in it. An ordinary repository is
+// watched, and protected from the next command on.
 func (b *Box) inspectNew(git, path string) {
 	if !slices.Contains(b.fresh, git) {
 		b.fresh = append(b.fresh, git)
@@ -269,7 +269,7 @@ func (b *Box) inspectNew(git, path string) {
 		}
 	}
 	if hostile(git) {
-		if path == git { // nobody should use it under its new name either
+		if path == git { // it must not be used under its new name either
 			hide(git, "HEAD")
 		}
 		b.block(path)
@@ -282,7 +282,7 @@ func (b *Box) inspectNew(git, path string) {
 	}
 }
 
-// inspectDir watches a new directory, and inspects what it contains already.
+// inspectDir watches a new directory, and inspects what it already contains.
 func (b *Box) inspectDir(dir string) {
 	if b.watch == nil || slices.Contains(b.layout.watched, dir) || len(b.layout.watched) >= maxWatches {
 		return
@@ -301,7 +301,7 @@ func entriesOf(dir string) (paths []string) {
 	return paths
 }
 
-// blockedSuffix is the ending of what a box has renamed.
+// blockedSuffix is appended to the names of blocked files.
 const blockedSuffix = ".reins-blocked"
 
 // block renames a path, or removes it in a repository, and remembers that for Sweep.
@@ -340,7 +340,7 @@ func hide(dir, base string) bool {
 	return false
 }
 
-// populated reports whether a command, or a process that one left behind, is running.
+// populated reports whether a command, or a process that a command left behind, is running.
 func (b *Box) populated() bool {
 	links, _ := filepath.Glob("/proc/[0-9]*/ns/mnt")
 	return slices.ContainsFunc(links, func(link string) bool {
@@ -349,15 +349,16 @@ func (b *Box) populated() bool {
 	})
 }
 
-// settleTime is how long after a command a box is looked at, to see whether it has left processes behind. As long as
-// it has, the time doubles up to maxSettleTime.
+// settleTime is how long after a command the box checks whether it has left processes behind. While it has, the time
+// doubles up to maxSettleTime.
 const (
 	settleTime    = 300 * time.Millisecond
 	maxSettleTime = time.Minute
 )
 
-// settle finds out, some time after a command, whether the box is empty: what appears then belongs to the user. A process
-// that a command left behind may create something and exit, so it does not help to look when something has appeared.
+// settle finds out, some time after a command, whether the box is empty: paths that appear then belong to the user. A
+// process that a command left behind may create something and exit, so checking when something has appeared would be
+// too late.
 func (b *Box) settle(after time.Duration) {
 	if b.settling || b.closed {
 		return
@@ -382,7 +383,7 @@ func (b *Box) settle(after time.Duration) {
 	})
 }
 
-// notice handles what has appeared before a command starts. If no process was running, it belongs to the user.
+// notice handles paths that have appeared before a command starts. If no process was running, they belong to the user.
 func (b *Box) notice() {
 	if !b.appeared() {
 		return
@@ -397,8 +398,8 @@ func (b *Box) notice() {
 	}
 }
 
-// Sweep blocks what a command that has ended created and must not create, and returns the paths that were blocked
-// since the last call: renamed, so that they end in ".reins-blocked", or removed in a repository.
+// Sweep blocks paths that a command has created and must not create, after the command has ended. It returns the paths
+// that were blocked since the last call: renamed, so that they end in ".reins-blocked", or removed in a repository.
 func (b *Box) Sweep() (blocked []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

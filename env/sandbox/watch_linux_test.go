@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// blocks checks that Sweep reports a path of the workspace, which is gone, and no other.
+// blocks checks that Sweep reports a workspace path, which is gone, and no other.
 func (s *stage) blocks(names ...string) {
 	s.t.Helper()
 	blocked := s.box.Sweep()
@@ -80,7 +80,7 @@ func TestMissing_BelongsToTheUserIfNoCommandRuns(t *testing.T) {
 	}
 }
 
-// settled waits until the box has seen that no process is left.
+// settled waits until the box has seen that all processes are gone.
 func (s *stage) settled() {
 	s.t.Helper()
 	for range 1_000 {
@@ -95,7 +95,7 @@ func (s *stage) settled() {
 	s.t.Fatal("the box is not empty")
 }
 
-// The events of the user must be read, or the watcher would be told about them for ever.
+// The user's events must be read, or the watcher would be told about them for ever.
 func TestWatcher_ReadsEventsWhileNoCommandRuns(t *testing.T) {
 	s := newStage(t, nil)
 	s.must("true")
@@ -130,7 +130,7 @@ func TestMissing_IsBlockedAfterTheCommand(t *testing.T) {
 	}
 }
 
-// A command must not be able to get less protection for the next one.
+// A command must not be able to reduce the protection for the next command.
 func TestLayout_ThatACommandSpoilsStaysProtected(t *testing.T) {
 	for name, c := range map[string]struct{ config, line string }{
 		"file":  {"[core]\n\thooksPath = hk/a/b\n", "touch hk; git init -q new"},
@@ -191,7 +191,7 @@ func TestNewRepository_HasNoHooksOfAllRepositories(t *testing.T) {
 	s.blocks("n/githooks")
 }
 
-// An empty directory in the place of an included file would be an error for git.
+// An empty directory in place of an included file would be an error for git.
 func TestPlaceholders_DoNotBreakGit(t *testing.T) {
 	s := newStage(t, func(s *stage, _ *Config) {
 		os.RemoveAll(s.ws + "/.git")
@@ -207,7 +207,7 @@ func TestPlaceholders_DoNotBreakGit(t *testing.T) {
 	s.blocks(".git/missing")
 }
 
-// The names that the configuration of git gives need not exist.
+// The names in the git configuration need not exist.
 func TestNamed_IsBlockedIfItDoesNotExist(t *testing.T) {
 	s := newStage(t, func(s *stage, _ *Config) {
 		s.write("ws/.git/config", "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../extra/git ; a comment\n")
@@ -258,7 +258,7 @@ func TestNewRepository_IsKeptAndProtectedIfItIsOrdinary(t *testing.T) {
 	}
 }
 
-// If .git is no repository any more, git looks for one in the directory itself, whose configuration could be anything.
+// If .git is no longer a repository, git looks for one in the directory itself, whose configuration could be anything.
 func TestBareRepository_IsBlockedIfItWouldRunPrograms(t *testing.T) {
 	const hostile = `printf '[core]\nworktree = .\nfsmonitor = ./evil\n' > `
 	for name, probe := range map[string]struct{ line, path string }{
@@ -296,7 +296,7 @@ func TestBlocked_KeepsWhatWasBlockedBefore(t *testing.T) {
 	}
 }
 
-// Where the changes of an overlay are, a command could make the next mount something else.
+// In the directory with an overlay's changes, a command could make the next mount something else.
 func TestOverlays_CannotBeRedirected(t *testing.T) {
 	s := newStage(t, func(s *stage, c *Config) {
 		s.write("lower/a", "user\n")
@@ -320,7 +320,7 @@ func TestOverlays_CannotBeRedirected(t *testing.T) {
 			t.Errorf("%s: exit code 0, want a failure:\n%s", line, out)
 		}
 	}
-	// Even if somebody does it, no link is followed.
+	// Even if that happens, no link is followed.
 	s.box.drop()
 	if out, code := s.sh(false, "mv "+cache+"/go-build "+cache+"/g && ln -s $OUT "+cache+"/go-build"); code != 0 {
 		t.Fatal(out)
@@ -337,7 +337,7 @@ func TestDevices_AreFew(t *testing.T) {
 		t.Errorf("/dev has %s, want %s", got, want)
 	}
 	s.must("echo x > /dev/null && test $(head -c 3 /dev/zero | wc -c) = 3 && ! echo x > /dev/full && ! chmod 777 /dev/null && ! rm /dev/null && echo x > /dev/shm/y")
-	if os.Getuid() == 0 { // a device that somebody has made
+	if os.Getuid() == 0 { // a device file
 		if err := unix.Mknod(s.ws+"/null", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
 			t.Fatal(err)
 		}
@@ -401,8 +401,8 @@ func TestNamed_IncludesConditionalIncludes(t *testing.T) {
 	s.blocks("extra/git")
 }
 
-// What was ordinary when the box looked at it may be changed in place afterwards. The box has looked at all that came
-// before .envrc when that is gone.
+// A repository that was ordinary when the box examined it may be changed in place afterwards. When .envrc is gone, the
+// box has examined everything before it.
 func TestNewRepository_IsBlockedIfItIsChangedLater(t *testing.T) {
 	s := newStage(t, nil)
 	s.sh(true, `git init -q new && echo x > .envrc; for i in $(seq 500); do test -e .envrc || break; sleep 0.01; done
@@ -412,7 +412,7 @@ func TestNewRepository_IsBlockedIfItIsChangedLater(t *testing.T) {
 	}
 }
 
-// A command can replace a directory by a link before the box works on a path in it.
+// A command can replace a directory with a link before the box works on a path in it.
 func TestPaths_LeadThroughNoLink(t *testing.T) {
 	s := newStage(t, nil)
 	s.write("out/dir/.envrc", "x")
