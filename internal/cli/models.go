@@ -30,6 +30,7 @@ type connection struct {
 
 	entries []connect.Entry // from the configuration
 	parsed  *pflag.FlagSet  // nil if there is no command line
+	noticed bool            // earlier runs have said what files of this project are ignored
 }
 
 func (c *connection) flags(h Host, cmd *cobra.Command) {

@@ -172,7 +172,19 @@ func (h Host) examine() []check {
 	}
 	checks = append(checks, readingCheck(s))
 	checks = append(checks, h.gitCheck(), h.stateCheck(), h.keyCheck(), h.cloudCheck())
-	return slices.Concat(checks, h.otherChecks(), h.rulesCheck())
+	return slices.Concat(checks, h.trustCheck(), h.otherChecks(), h.rulesCheck())
+}
+
+// trustCheck reports whether the files of a project that need trust are used. Most projects have none.
+func (h Host) trustCheck() []check {
+	st, err := h.trustState(".")
+	if why := h.distrust(st, err); why != "" {
+		return []check{{"project", statePartial, why}}
+	}
+	if len(st.Files) == 0 || !st.Trusted {
+		return nil
+	}
+	return []check{{"project", stateOK, "trusted: " + shortDir(h, st.Root)}}
 }
 
 // rulesCheck reports rules of Claude Code that have no effect here.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -49,11 +50,24 @@ func (h Host) settings(dir string, trusted bool, flags []config.Override) (*conf
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range s.Notes {
+	h.printNotes(s.Notes)
+	return s, nil
+}
+
+func (h Host) printNotes(notes []config.Note) {
+	for _, n := range notes {
 		n.Origin.Name = shortDir(h, n.Origin.Name)
 		notef(h, "%v", n)
 	}
-	return s, nil
+}
+
+// unsaid returns the notes without those about files of a project that earlier runs have printed. What would have
+// restricted a run is said every time.
+func unsaid(notes []config.Note) []config.Note {
+	return slices.DeleteFunc(slices.Clone(notes), func(n config.Note) bool {
+		restricts := strings.HasPrefix(n.Key, "permissions.deny") || strings.HasPrefix(n.Key, "permissions.ask")
+		return (n.Origin.Layer == config.LayerProject || n.Origin.Layer == config.LayerLocal) && !restricts
+	})
 }
 
 // quietSettings reads the configuration for a directory.
@@ -102,10 +116,15 @@ func (c *connection) configure(h Host, dir string, trusted bool, session event.M
 			config.Override{Key: "provider", Value: session.Provider, Name: "session " + session.ID},
 			config.Override{Key: "model", Value: session.Model, Name: "session " + session.ID})
 	}
-	s, err := h.settings(dir, trusted, flags)
+	s, err := h.quietSettings(dir, trusted, flags)
 	if err != nil {
 		return nil, err
 	}
+	notes := s.Notes
+	if c.noticed {
+		notes = unsaid(notes)
+	}
+	h.printNotes(notes)
 	known, err := loadCatalogue(h, c.catalogue)
 	if err != nil {
 		return nil, err
@@ -145,7 +164,10 @@ func layerOf(s *config.Settings, key string) config.Layer { return originOf(s, k
 // keeps its effort, unless a flag sets it.
 func (o *run) configure(h Host, session event.Meta) error {
 	dir := cmp.Or(o.dir, session.Dir, ".")
-	o.trust = o.trust || trusts(h, dir)
+	if !o.trust {
+		trusted, isNew := trustsAgain(h, dir)
+		o.trust, o.noticed = trusted, !isNew
+	}
 	s, err := o.connection.configure(h, dir, o.trust, session)
 	if s == nil || err != nil {
 		return err

@@ -214,12 +214,36 @@ func (o trustCommand) printList(h Host, store *trust.Store) error {
 // trusts reports whether the user trusts a directory. If not, it tells them what is ignored.
 func trusts(h Host, dir string) bool {
 	st, err := h.trustState(dir)
+	if why := h.distrust(st, err); why != "" {
+		notef(h, "%s", why)
+	}
+	return st.Trusted
+}
+
+// trustsAgain is like trusts for a run, of which there are many in a project: it names the files of a project that was never
+// trusted once, until one of them changes. isNew reports whether there is more to say about these files now.
+func trustsAgain(h Host, dir string) (trusted, isNew bool) {
+	st, err := h.trustState(dir)
+	isNew = true
+	if state, errState := stateDir(h); err == nil && errState == nil {
+		isNew, err = trust.Open(state.Trust()).Notice(st.Project)
+		isNew = isNew || err != nil
+		err = nil
+	}
+	if why := h.distrust(st, err); why != "" && (isNew || len(st.Changed) > 0) {
+		notef(h, "%s", why)
+	}
+	return st.Trusted, isNew
+}
+
+// distrust returns which files of a project are ignored because it is not trusted, or "".
+func (h Host) distrust(st trust.State, err error) string {
 	switch {
 	case errors.Is(err, home.ErrNone), lostDir(err): // reported by what needs the directory
 	case err != nil:
-		notef(h, "untrusted project: %v", err)
+		return fmt.Sprintf("untrusted project: %v", err)
 	case len(st.Changed) > 0:
-		notef(h, "%s changed since you trusted the project; it is untrusted until you run \"reins trust\" again", nameFiles(st.Changed))
+		return nameFiles(st.Changed) + ` changed since you trusted the project; it is untrusted until you run "reins trust" again`
 	case !st.Trusted && len(st.Files) > 0:
 		var names []string
 		for _, f := range st.Files {
@@ -227,12 +251,11 @@ func trusts(h Host, dir string) bool {
 				names = append(names, f.Path)
 			}
 		}
-		if len(names) == 0 {
-			break
+		if len(names) > 0 {
+			return fmt.Sprintf(`untrusted project, ignoring %s; run "reins trust" to review it`, nameFiles(names))
 		}
-		notef(h, "untrusted project, ignoring %s; run \"reins trust\" to review it", nameFiles(names))
 	}
-	return st.Trusted
+	return ""
 }
 
 // ownFile reports whether a file of a project is one of another agent that belongs to the user, because the project is

@@ -81,10 +81,33 @@ func (s *Store) Trust(p Project) error {
 			}
 		}
 	}
-	if err := s.write(r); err != nil {
+	if err := s.write(s.file(r.Root), r); err != nil {
 		return fmt.Errorf("cannot save that %s is trusted: %w", p.Root, err)
 	}
 	return nil
+}
+
+// Notice reports whether a project has a file that it did not have, with this content, when Notice was called before, and
+// remembers its files. If it cannot remember them, they are new again the next time.
+func (s *Store) Notice(p Project) (isNew bool, err error) {
+	if err := s.outside(p.Root); err != nil {
+		return true, err
+	}
+	name := strings.TrimSuffix(s.file(p.Root), suffix) + noticedSuffix
+	seen, err := readRecord(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		seen = record{} // a damaged file is replaced
+	}
+	if !slices.ContainsFunc(p.Files, func(f File) bool { return !slices.Contains(seen.Files, f) }) {
+		return false, nil
+	}
+	r := record{Root: p.Root, Time: time.Now().UTC().Truncate(time.Second), Files: p.Files}
+	for _, f := range seen.Files {
+		if !slices.Contains(p.dirs, f.Dir) { // seen from another subdirectory
+			r.Files = append(r.Files, f)
+		}
+	}
+	return true, s.write(name, r)
 }
 
 // Untrust stops trusting the project of a directory. It reports whether the project was trusted.
@@ -147,7 +170,11 @@ func (s *Store) outside(root string) error {
 	}
 }
 
-const suffix = ".json"
+// The endings of the names of files: the user's decision about a project, and its files that a run has named.
+const (
+	suffix        = ".json"
+	noticedSuffix = ".noticed"
+)
 
 // file returns the name of the record of a project.
 func (s *Store) file(root string) string {
@@ -177,7 +204,7 @@ func readRecord(name string) (record, error) {
 }
 
 // write saves a record that only this user can read.
-func (s *Store) write(r record) error {
+func (s *Store) write(name string, r record) error {
 	b, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -185,5 +212,5 @@ func (s *Store) write(r record) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(s.file(r.Root), append(b, '\n'), 0o600)
+	return atomicfile.Write(name, append(b, '\n'), 0o600)
 }

@@ -286,7 +286,7 @@ func TestAttack_ProjectsDoNotBringDecisions(t *testing.T) {
 	if err := w.store.Trust(p); err == nil || !strings.Contains(err.Error(), "REINS_HOME") {
 		t.Errorf("got %v", err)
 	}
-	if err := w.store.write(record{Root: p.Root}); err != nil { // as if it came with the project
+	if err := w.store.write(w.store.file(p.Root), record{Root: p.Root}); err != nil { // as if it came with the project
 		t.Fatal(err)
 	}
 	if st, err := w.store.State(w.path("p")); st.Trusted || err == nil {
@@ -334,5 +334,70 @@ func TestStore_FilesAreForTheUserOnly(t *testing.T) {
 	}
 	if list, err := Open(t.TempDir()).List(); err != nil || len(list) != 0 {
 		t.Errorf("an empty store lists %v, %v", list, err)
+	}
+}
+
+func (w workspace) notice(dir string) bool {
+	w.t.Helper()
+	p, err := w.store.Inspect(w.path(dir))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	isNew, err := w.store.Notice(p)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return isNew
+}
+
+func TestNotice_IsForFilesThatAreNewOrChanged(t *testing.T) {
+	w := newWorkspace(t)
+	w.repo("p")
+	w.mkdir("p/sub")
+	for i, step := range []struct {
+		change func()
+		dir    string
+		want   bool
+	}{
+		{func() {}, "p", false}, // no files
+		{func() { w.write("p/.mcp.json", "{}") }, "p", true},
+		{func() {}, "p", false},
+		{func() {}, "p/sub", false},
+		{func() { w.write("p/sub/.mcp.json", "{}") }, "p", false},
+		{func() {}, "p/sub", true},
+		{func() {}, "p", false},
+		{func() {}, "p/sub", false}, // still known
+		{func() { w.write("p/.mcp.json", "{  }") }, "p", true},
+		{func() {}, "p/sub", false},
+		{func() { w.write("p/.mcp.json", "{ }") }, "p/sub", true},
+		{func() { w.remove("p/.mcp.json") }, "p", false},
+		{func() { w.trust("p") }, "p", false},
+		{func() { w.write("p/.claude/settings.json", "{}") }, "p", true},
+		{func() { w.write("q/.mcp.json", "{}") }, "q", true}, // another project
+	} {
+		step.change()
+		if got := w.notice(step.dir); got != step.want {
+			t.Errorf("step %d in %s: new is %v, want %v", i+1, step.dir, got, step.want)
+		}
+	}
+	list, err := w.store.List()
+	if err != nil || len(list) != 1 || list[0].Root != w.path("p") {
+		t.Errorf("the list is %v, %v, want the trusted project alone", list, err)
+	}
+}
+
+// A project that contains the store could say that its files are known.
+func TestNotice_IsRepeatedIfItCannotBeRemembered(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("p/.mcp.json", "{}")
+	w.store = Open(w.path("p/state"))
+	p, err := w.store.Inspect(w.path("p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if isNew, err := w.store.Notice(p); !isNew || err == nil {
+			t.Errorf("new is %v, error %v", isNew, err)
+		}
 	}
 }
