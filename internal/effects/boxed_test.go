@@ -24,7 +24,7 @@ func onlyReads(context.Context, policy.Query) policy.Decision {
 	return policy.Decision{Verdict: policy.Allow, Rule: "everything only reads", Box: policy.BoxRead}
 }
 
-// boxAnswer is what the process of serveBox says about a line.
+// boxAnswer is the serveBox process's answer for a line.
 type boxAnswer struct {
 	Output  string
 	Refused bool
@@ -75,7 +75,7 @@ func answerOf(o tool.Outcome) boxAnswer {
 	return a
 }
 
-// boxMode is the name of the configuration with the box.
+// boxMode is the configuration with the box.
 const boxMode = "box"
 
 // boxed runs lines in the box for commands that only read, whatever they do.

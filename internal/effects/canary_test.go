@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// canaries are the secrets of the world, by name. No command line contains one.
+// canaries are the secrets in the world, by name. No command line contains one.
 var canaries = map[string]string{
 	"ssh":     "Qz7kSshKeyVw", // ~/.ssh/id_rsa
 	"aws":     "Qz2mAwsKeyVw", // ~/.aws/credentials
@@ -21,19 +21,19 @@ var canaries = map[string]string{
 	"gh":      "Qz8tGhHostVw", // ~/.config/gh/hosts.yml
 	"history": "Qz3wHistryVw", // ~/.bash_history
 	"other":   "Qz6yOtherxVw", // another project, next to the workspace
-	"sibling": "Qz1bSiblngVw", // a directory whose name begins with that of the workspace
+	"sibling": "Qz1bSiblngVw", // a directory whose name has the workspace's name as prefix
 	"upper":   "Qz5dUpperxVw", // a file above the workspace
 	"root":    "Qz7fRootxxVw", // /root/.ssh/id_rsa
 	"shadow":  "Qz2hShadowVw", // /etc/shadow
-	"apikey":  "Qz9jApiKeyVw", // the API key, in the environment of the program
+	"apikey":  "Qz9jApiKeyVw", // the API key, in the program's environment
 	"env":     "Qz4nDotEnvVw", // .env in the workspace, which a rule denies
 }
 
-// secretText returns a text that contains a canary at every offset of a line of a hex dump.
+// secretText returns a text that contains a canary at every offset in a hex dump line.
 func secretText(name string) string { return strings.Repeat(canaries[name]+"\n", 24) }
 
-// leaked returns the names of the canaries in a text: as they are, in another case, reversed, rotated, in hexadecimal
-// or in base64, with any white space in between.
+// leaked returns the names of the canaries in a text: unchanged, in another case, reversed, rotated, in hexadecimal or
+// in base64, with any white space in between.
 func leaked(text string) (names []string) {
 	packed := strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == '\\' {
@@ -72,7 +72,7 @@ func rot13(s string) string {
 	}, s)
 }
 
-// base64Core returns the characters that encode a text and nothing else, if it begins at an offset of a group.
+// base64Core returns the characters that encode a text and nothing else, if it begins at a group offset.
 func base64Core(s string, offset int) string {
 	text := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", offset) + s))
 	begin := (offset*8 + 5) / 6

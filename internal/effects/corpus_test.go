@@ -20,16 +20,16 @@ var intents = []string{"write", "outside", "protected", "remove", "run", "read",
 
 const everyday = "ok"
 
-// line is a command line of the corpus.
+// line is one command line in the corpus.
 type line struct {
 	id      string // file and line number
 	intent  string
 	command string
-	wants   []string // texts that the output of an everyday line must contain
+	wants   []string // texts that an everyday line's output must contain
 	needs   []string // programs without which the line shows nothing
 }
 
-// parseCorpus reads the lines of a file. A line begins with its intended effect; "run!" and similar mean that the
+// parseCorpus reads the lines in a file. A line begins with its intended effect; "run!" and similar mean that the
 // command is a quoted Go string. Indented lines continue it: "| " continues the command, "> " is a text that the output
 // must contain, and "? " a program that the line needs.
 func parseCorpus(name, text string) (list []line, err error) {
@@ -87,7 +87,7 @@ func (l line) potent() bool {
 	})
 }
 
-// corpus returns all lines: attacks or everyday ones.
+// corpus returns all attacks, or all everyday lines.
 func corpus(t *testing.T, attacks bool) (list []line) {
 	t.Helper()
 	files, err := corpusFiles.ReadDir("testdata")
@@ -114,7 +114,7 @@ func corpus(t *testing.T, attacks bool) (list []line) {
 // knownName is the file with the offenders that are known: they are reported, but the short tests do not fail.
 const knownName = "known.txt"
 
-// known returns the commands of knownName, which has the format of the corpus.
+// known returns the commands in knownName, which has the corpus format.
 func known(t *testing.T) (commands []string) {
 	t.Helper()
 	text, err := corpusFiles.ReadFile("testdata/" + knownName)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// runner runs lines one after another, and finds out what each of them did.
+// runner runs lines one after another, and finds each line's effects.
 type runner interface {
 	run(lines []line) ([]result, error)
 }
@@ -70,7 +70,7 @@ func mustRun(t *testing.T, r runner, lines []line) []result {
 	return results
 }
 
-// each runs f for the configurations: all that are wanted, or the first one with a part of the lines.
+// each runs f for all wanted configurations, or for the first with some of the lines.
 func each(t *testing.T, kind string, like world, f func(t *testing.T, w world, mode string, full bool)) {
 	for _, w := range worlds(like) {
 		for _, mode := range modes {

@@ -16,16 +16,16 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// batch is the number of lines in one session of the program.
+// batch is the number of lines in one session.
 const batch = 40
 
-// lineTimeout is how long a line may run, and sessionTimeout how long all of a session.
+// lineTimeout is how long one line may run, sessionTimeout how long a whole session.
 const (
 	lineTimeout    = 20 * time.Second
 	sessionTimeout = 10 * time.Minute
 )
 
-// judged runs lines through "reins run", in sessions of a model that calls the tool shell with one line after another.
+// judged runs lines through "reins run", in sessions whose model calls the shell tool with one line after another.
 type judged struct {
 	*observer
 	mode string
@@ -107,7 +107,7 @@ func (a judged) reins(server string) ([]byte, error) {
 	watchdog := time.AfterFunc(sessionTimeout, func() { _ = cmd.Process.Kill() })
 	defer watchdog.Stop()
 	_ = cmd.Wait()
-	// 4 means that calls were refused because nobody can be asked.
+	// 4 means that calls were refused because no approver is configured.
 	if code := cmd.ProcessState.ExitCode(); code != 0 && code != 4 {
 		return nil, fmt.Errorf("reins run exits with %d, want 0 or 4:\n%s%s", code, side.String(), tail(out.String()))
 	}
@@ -175,7 +175,7 @@ func readEvents(out []byte) (map[string]*callEvents, error) {
 	return calls, lines.Err()
 }
 
-// tell writes what the events say into the result of a call.
+// tell adds the events to a call's result.
 func (c *callEvents) tell(r *result) error {
 	if c == nil || c.end == nil {
 		return fmt.Errorf("the call did not end: %s", r.command)
@@ -196,7 +196,7 @@ func allowed(mode string, e effect) bool {
 	return mode == "acceptEdits" && e.kind == "write" || mode == boxMode && e.kind == "run"
 }
 
-// offends reports which effects of a result a mode does not permit.
+// offends returns the effects in a result that a mode does not permit.
 func offends(mode string, r result) []effect {
 	return slices.DeleteFunc(slices.Clone(r.effects), func(e effect) bool { return allowed(mode, e) })
 }

@@ -50,7 +50,7 @@ func listen() (*listeners, error) {
 	return l, errors.Join(err, l.packets("unixgram", logSocket))
 }
 
-// fence is what the tests send to learn that everything before it was heard.
+// fence is a packet that arrives after all earlier packets.
 var fence = []byte("fence")
 
 // stream listens for connections. A connection that begins with the fence is the tests' own.

@@ -13,26 +13,26 @@ import (
 	"testing"
 )
 
-// Variables that choose what the tests do.
+// Variables that choose the tests.
 const (
-	// wantVar is "all" for every configuration and every line, or a pattern of the names of subtests to run in full.
+	// wantVar is "all" for every configuration and every line, or a pattern for the subtests to run in full.
 	wantVar = "REINS_EFFECTS"
-	// stageVar is what this process is: see TestMain.
+	// stageVar is the process's stage: see TestMain.
 	stageVar = "REINS_EFFECTS_STAGE"
 	// binVar is the directory with the programs that the outer process built.
 	binVar = "REINS_EFFECTS_BIN"
 )
 
-// The programs and files of the tests, in the namespaces.
+// The tests' programs and files, in the namespaces.
 const (
 	binDir   = "/srv/bin"
 	reinsBin = binDir + "/reins"
 	selfBin  = binDir + "/effects.test"
 )
 
-// TestMain runs this program several times. The first process builds what is needed and starts the second in new
+// TestMain runs this program several times. The first process builds the programs and starts the second in new
 // namespaces. The second is process 1 there: it mounts, and collects orphans. The third runs the tests. A fourth runs
-// command lines for the tests of the box.
+// command lines for the box tests.
 func TestMain(m *testing.M) {
 	var code int
 	var err error
@@ -96,7 +96,7 @@ func again(stage string, vars ...string) *exec.Cmd {
 	return cmd
 }
 
-// exitCode returns the exit code of a process that ran. An error means that it did not.
+// exitCode returns a process's exit code. An error means that it did not run.
 func exitCode(err error, cmd *exec.Cmd) (int, error) {
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		return 1, fmt.Errorf("the tests need namespaces, as root or with user namespaces: %w", err)

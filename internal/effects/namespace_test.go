@@ -27,7 +27,7 @@ var dropped = []uintptr{
 
 // initProcess prepares the namespaces and runs the tests in them. As process 1 it collects orphans.
 func initProcess() (int, error) {
-	runtime.LockOSThread() // capabilities are those of a thread
+	runtime.LockOSThread() // a thread has its own capabilities
 	goroot, err := mountWorld(os.Getenv(binVar))
 	if err != nil {
 		return 1, fmt.Errorf("prepare the namespaces: %w", err)
@@ -61,8 +61,8 @@ func initProcess() (int, error) {
 	}
 }
 
-// mountWorld makes everything read-only and covers the directories that the world needs. It returns the root of the
-// Go distribution, which may be in one of them.
+// mountWorld makes everything read-only and covers the directories that the world needs. It returns the Go
+// distribution's root, which may be in one of them.
 func mountWorld(bin string) (goroot string, err error) {
 	goroot = os.Getenv("GOROOT")
 	files := map[string]string{

@@ -28,7 +28,7 @@ type effect struct {
 
 func (e effect) String() string { return e.kind + ": " + e.what }
 
-// begin takes the first snapshot of a session, and starts a process of the user that nobody may stop.
+// begin takes a session's first snapshot, and starts a user process that no line may stop.
 func (o *observer) begin() (err error) {
 	if err := o.reset(); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (o *observer) end() {
 	_ = o.victim.Wait()
 }
 
-// credential returns the attributes of a process of the user. Where only root is mapped, because the tests were not
-// started by root, the user is root under another name, in a user namespace of its own.
+// credential returns the attributes for a user process. Where only root is mapped, because the tests were not started
+// by root, the user is root under another name, in its own user namespace.
 func (w world) credential() *syscall.SysProcAttr {
 	s := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	switch {
@@ -74,7 +74,7 @@ var mapsUsers = sync.OnceValue(func() bool {
 	return len(fields) != 3 || fields[2] != "1"
 })
 
-// vars returns the variables of a process of the user.
+// vars returns a user process's variables.
 func (w world) vars() []string {
 	name := "root"
 	if w.uid != 0 {
@@ -86,7 +86,7 @@ func (w world) vars() []string {
 	}
 }
 
-// changes returns what changed since the last call, except for what the output shows.
+// changes returns the changes since the last call, except for changes that the output shows.
 func (o *observer) changes() (list []effect, err error) {
 	after, err := take()
 	if err != nil {
@@ -148,7 +148,7 @@ func (w world) shown(output string) (list []effect) {
 	return list
 }
 
-// result is what a line did.
+// result is the outcome of one line.
 type result struct {
 	line
 	refused bool

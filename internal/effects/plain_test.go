@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// plain runs lines with bash alone: what they do if nothing stops them.
+// plain runs lines with bash alone, for their unrestricted effects.
 type plain struct{ *observer }
 
 func (p plain) run(lines []line) (results []result, err error) {

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// tally counts the results of a configuration.
+// tally counts results for one configuration.
 type tally struct {
 	lines, refused, ran, effects int
 	everyday, prompts            int
-	offenders                    []string // lines that did what they must not
+	offenders                    []string // lines with forbidden effects
 	excused                      []string // those that are known
 }
 
@@ -53,8 +53,8 @@ func count(mode string, results []result, excuse func(result) bool) (c tally) {
 	return c
 }
 
-// complaints returns what an everyday line should have done. What it prints in the box is not checked: a program may
-// need more than the box gives.
+// complaints returns the expected effects that an everyday line lacks. Its output in the box is not checked: a program
+// may need more than the box gives.
 func (r result) complaints(mode string) (list []string) {
 	if r.refused {
 		return []string{"refused: " + r.reason}
@@ -71,7 +71,7 @@ func (r result) complaints(mode string) (list []string) {
 	return list
 }
 
-// check prints the table of a configuration and fails for each offender.
+// check prints a configuration's table and fails for each offender.
 func check(t *testing.T, mode string, results []result, full bool) {
 	t.Helper()
 	excused := known(t)

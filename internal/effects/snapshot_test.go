@@ -36,7 +36,7 @@ func take() (snapshot, error) {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case os.IsNotExist(err):
-				return nil // of a process that is ending
+				return nil // a process that is exiting
 			case err != nil:
 				return err
 			case path == stateDir && d.IsDir(), strings.HasPrefix(path, sessionID):
@@ -55,8 +55,8 @@ func take() (snapshot, error) {
 	return s, nil
 }
 
-// add describes a file. Of directories only their existence, owner and mode count. An empty directory with a
-// hidden name, or in such a directory, may be a placeholder of the sandbox.
+// add describes a file. For directories only existence, owner and mode count. An empty directory with a hidden name, or
+// in such a directory, may be a sandbox placeholder.
 func (s snapshot) add(path string, d fs.DirEntry) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
@@ -92,8 +92,7 @@ func (s snapshot) marks(dir string) {
 	})
 }
 
-// indexOf describes what the index of a repository contains, without the times of files: git refreshes them whenever
-// it reads.
+// indexOf describes the content of a repository's index, without file times: git refreshes them whenever it reads.
 func indexOf(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil || len(data) < 12 || string(data[:4]) != "DIRC" {
@@ -160,8 +159,8 @@ func (s snapshot) diff(after snapshot) (list []change) {
 var protectedNames = strings.Fields(`.git .ssh .aws .gnupg .npmrc .netrc .pypirc .bashrc .bash_profile .profile .zshrc .zshenv
 	.vscode .idea .cursor .claude .codex .gemini .agents .reins .husky .mcp.json .envrc .gitconfig .devcontainer`)
 
-// ordinary reports whether a change is one that the mode acceptEdits permits: a file in the workspace that is not
-// protected was created or changed, or moved to another name in the workspace.
+// ordinary reports whether mode acceptEdits permits a change: a file in the workspace that is not protected was created
+// or changed, or moved to another name in the workspace.
 func (w world) ordinary(c change) bool {
 	rel, err := filepath.Rel(w.work, c.path)
 	if err != nil || !filepath.IsLocal(rel) {

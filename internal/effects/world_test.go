@@ -19,7 +19,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// The places of the world. Everything in it is made anew before each session.
+// The world's places. Everything in it is made anew before each session.
 const (
 	home      = "/home/dev"
 	project   = home + "/project"
@@ -27,7 +27,7 @@ const (
 	template  = "/srv/template"
 	devUID    = 12345
 	stateDir  = home + "/.local/state/reins"
-	sessionID = "/tmp/reins-" // prefix of the directories for temporary files
+	sessionID = "/tmp/reins-" // prefix of directories for temporary files
 )
 
 //go:embed testdata/world.txtar
@@ -67,7 +67,7 @@ func (w world) prepare() error {
 	return copyTree("/home", "/root")
 }
 
-// copyTree makes the template from directories of the world.
+// copyTree makes the template from world directories.
 func copyTree(dirs ...string) error {
 	if err := os.Mkdir(template, 0o700); err != nil {
 		return err
@@ -116,8 +116,8 @@ func write(path, text string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), mode))
 }
 
-// plant writes the files of testdata/world.txtar. Those below "project" go to the working directory, those below
-// "above" to the directory above it, and a line "secret NAME" becomes the text of a canary.
+// plant writes the files in testdata/world.txtar. Files below "project" go to the working directory, files below
+// "above" to the directory above it, and a line "secret NAME" becomes a canary's text.
 func (w world) plant() error {
 	for _, f := range txtar.Parse(worldText).Files {
 		text := string(f.Data)

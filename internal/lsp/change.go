@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Diagnostics returns the diagnostics of the current content of a file. It waits for the server until ctx is done.
+// Diagnostics returns the diagnostics for a file's current content. It waits for the server until ctx is done.
 func (w *Workspace) Diagnostics(ctx context.Context, path string) (all []Diagnostic, err error) {
 	err = w.with(ctx, path, func(c *client) error {
 		c.stale.Store(true)
@@ -38,7 +38,7 @@ type Change struct {
 	sides map[*client]*side
 }
 
-// side is the part of a change that concerns one server.
+// side is the part of a change for one server.
 type side struct {
 	opened  []document // before the change
 	before  []Diagnostic
@@ -46,12 +46,12 @@ type side struct {
 	changed []document
 }
 
-// Report is the effect of a change on the diagnostics.
+// Report is how a change affected the diagnostics.
 type Report struct {
 	New    []Diagnostic // errors that did not exist before, sorted by path
 	Before int          // errors in the changed files that existed before and still do
 	// Known is false if the errors before the change are unknown because the server was not ready. New then contains
-	// all errors of the changed files.
+	// all errors in the changed files.
 	Known bool
 }
 
@@ -86,7 +86,7 @@ func (w *Workspace) runs(path string) *client {
 }
 
 // After tells the servers that the files were changed, and waits for diagnostics until ctx is done. Before that, it
-// waits for diagnostics of the unchanged files until half is done, which must be earlier.
+// waits for the unchanged files' diagnostics until half is done, which must be earlier.
 func (ch *Change) After(ctx, half context.Context) (Report, error) {
 	for c, s := range ch.sides {
 		for _, d := range s.opened {
@@ -126,7 +126,7 @@ func (ch *Change) send(ctx context.Context, c *client, path string) error {
 	return err
 }
 
-// compare adds the diagnostics of a server to a report.
+// compare adds a server's diagnostics to a report.
 func (ch *Change) compare(c *client, s *side, r *Report) {
 	mine := func(d Diagnostic) bool { return slices.Contains(ch.paths, d.Path) }
 	after := errorsIn(c.known(nil))

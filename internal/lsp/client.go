@@ -18,7 +18,7 @@ type client struct {
 	server Server
 	env    env.Environment // does not follow symbolic links
 	paths  env.Paths
-	root   string // real path of the workspace
+	root   string // workspace's real path
 	conn   *conn
 	owner  *Workspace // the server runs in its environment
 	enc    encoding
@@ -39,7 +39,7 @@ type client struct {
 	working bool                // the server reports that it is not done; see Server.ReportsStatus
 	due     bool                // a check after a save has not started yet; see Server.CheckToken
 	quiet   chan struct{}       // closed when one of these changes
-	found   map[string]findings // by key of the path
+	found   map[string]findings // by path key
 	seq     int                 // number of publications so far
 	changed chan struct{}       // closed at the next publication
 }
@@ -183,7 +183,7 @@ func (c *client) request(ctx context.Context, method string, params, result any)
 // maxProgress is the maximum number of progress tokens that are tracked.
 const maxProgress = 100
 
-// progress records what the server reports about its background work.
+// progress records the background work that the server reports.
 func (c *client) progress(params json.RawMessage) {
 	var p struct {
 		Token json.RawMessage

@@ -16,11 +16,11 @@ import (
 const (
 	maxQueue   = 256                    // messages waiting for the server to read them
 	maxInvalid = 100                    // messages that are not valid JSON
-	maxErrors  = 4 << 10                // bytes of the server's error output that are stored
+	maxErrors  = 4 << 10                // bytes of server error output to store
 	exitTime   = 500 * time.Millisecond // how long a server may take to exit
 )
 
-// conn is a connection to the process of a server: JSON-RPC 2.0 over its standard input and output.
+// conn is a connection to a server process: JSON-RPC 2.0 over its standard input and output.
 type conn struct {
 	proc env.Process
 	free context.CancelFunc // kills the process and its children
@@ -36,7 +36,7 @@ type conn struct {
 	mu      sync.Mutex
 	last    int64
 	waiting map[int64]chan reply
-	errors  []byte // the end of the error output
+	errors  []byte // last bytes of error output
 	err     error  // why the connection ended
 }
 
@@ -96,7 +96,7 @@ func dial(e env.Environment, c env.Command, notified func(string, json.RawMessag
 	return k, nil
 }
 
-// receive handles output of the process.
+// receive handles process output.
 func (k *conn) receive(stream env.Stream, p []byte) {
 	if stream == env.Stderr {
 		k.mu.Lock()

@@ -48,12 +48,12 @@ type Diagnostic struct {
 	Message  string
 }
 
-// findings are the diagnostics of a file.
+// findings are a file's diagnostics.
 type findings struct {
 	path    string
 	pushed  []diagnostic
 	pulled  []diagnostic
-	version int // of the document; 0 if the server did not report it
+	version int // document version; 0 if the server did not report it
 	seq     int
 }
 
@@ -76,7 +76,7 @@ func (c *client) published(params json.RawMessage) {
 	})
 }
 
-// record changes the findings of a file and wakes goroutines that wait for them.
+// record changes a file's findings and wakes goroutines that wait for them.
 func (c *client) record(path string, change func(*findings)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *client) publications() int {
 	return c.seq
 }
 
-// findings returns the diagnostics of a file, and a channel that is closed when new ones arrive.
+// findings returns a file's diagnostics, and a channel that is closed when new diagnostics arrive.
 func (c *client) findings(path string) (findings, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *client) check(ctx context.Context, d document) error {
 	}
 }
 
-// pullOf requests the diagnostics of a document.
+// pullOf requests a document's diagnostics.
 func (c *client) pullOf(ctx context.Context, path string) error {
 	request := c.server.diagnose
 	if request == nil {
@@ -180,7 +180,7 @@ func (c *client) known(of func(path string) bool) (all []Diagnostic) {
 	return slices.Compact(all)
 }
 
-// convert converts a diagnostic of a document. Without its text, columns are in the server's encoding.
+// convert converts a document's diagnostic. Without the text, columns are in the server's encoding.
 func (c *client) convert(path string, t *text, d diagnostic) Diagnostic {
 	at := d.Range.Start
 	if t != nil {

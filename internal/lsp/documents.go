@@ -29,7 +29,7 @@ type document struct {
 	used    int
 }
 
-// stamp changes when the content of a file changes, except in rare cases.
+// stamp changes when a file's content changes, except in rare cases.
 type stamp struct {
 	size int64
 	mod  time.Time
@@ -44,7 +44,7 @@ func (c *client) id(path string) map[string]any {
 	return map[string]any{"uri": uriOf(c.paths, path)}
 }
 
-// open sends the current content of a file, unless the server already has it, and returns the document.
+// open sends a file's current content, unless the server already has it, and returns the document.
 func (c *client) open(ctx context.Context, path string) (document, error) {
 	c.syncing.Lock()
 	defer c.syncing.Unlock()
@@ -149,7 +149,7 @@ func (c *client) tell(events []any) {
 	}
 }
 
-// refresh tells the server what has changed on disk: open documents and, if c.stale is set, all other files.
+// refresh tells the server which files changed on disk: open documents and, if c.stale is set, all other files.
 func (c *client) refresh(ctx context.Context) {
 	c.syncing.Lock()
 	defer c.syncing.Unlock()

@@ -13,8 +13,8 @@ import (
 )
 
 // fake is a language server for tests, for files with the extension .fk. A line "ERR text" is an error, and every word
-// is a symbol that is defined in the first line "def word" of its file. It does not diagnose texts with "SILENT". The
-// mode says how it misbehaves.
+// is a symbol that is defined in its file's first line "def word". It does not diagnose texts with "SILENT". The mode
+// selects how it misbehaves.
 type fake struct {
 	mode string
 	root string
@@ -188,7 +188,7 @@ func (f *fake) begin() {
 	}
 }
 
-// tell tells the test that something has happened, by diagnostics of a file. Their version is a number that belongs to it.
+// tell tells the test about an event, by diagnostics for a file. Their version is the event's number.
 func (f *fake) tell(name string, number int) {
 	f.out(message{Method: "textDocument/publishDiagnostics", Params: map[string]any{"uri": "file:///" + name, "version": number, "diagnostics": []any{}}})
 }
@@ -218,7 +218,7 @@ func (f *fake) errorsOf(text string) []any {
 	return list
 }
 
-// files returns the text of all documents of the workspace by URI.
+// files returns the text of every document in the workspace, by URI.
 func (f *fake) files() map[string]string {
 	all := map[string]string{}
 	names, _ := filepath.Glob(filepath.Join(f.root, "*.fk"))

@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// Limits on what a server sends.
+// Limits for server output.
 const (
-	maxMessage = 32 << 20 // maximum size of a message
-	maxHeader  = 8 << 10  // maximum length of a line outside messages
+	maxMessage = 32 << 20 // maximum message size
+	maxHeader  = 8 << 10  // maximum line length outside messages
 	maxStray   = 1 << 20  // maximum size of other text between two messages
 )
 
-// framer splits the output of a server into messages. It skips other text, which some servers print.
+// framer splits server output into messages. It skips other text, which some servers print.
 type framer struct {
 	line   []byte // an incomplete line between messages
 	body   []byte // an incomplete message
-	length int    // of the message; 0 until its header has been read
+	length int    // message length; 0 until its header has been read
 	inBody bool
 	stray  int // bytes skipped since the last message
 }
@@ -48,7 +48,7 @@ func (f *framer) write(p []byte, message func([]byte)) error {
 	return nil
 }
 
-// reuse returns the buffer of a message for the next one, unless it is large.
+// reuse returns a message's buffer for the next message, unless it is large.
 func reuse(b []byte) []byte {
 	if cap(b) > 1<<20 {
 		return nil

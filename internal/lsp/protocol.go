@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The types of the protocol, with the fields that are used. Lines and columns count from 0.
+// The protocol's types, with the fields that are used. Lines and columns count from 0.
 
 type position struct {
 	Line      int `json:"line"`
@@ -26,7 +26,7 @@ type textEdit struct {
 type location struct {
 	URI   string `json:"uri"`
 	Range span   `json:"range"`
-	// The fields of a LocationLink:
+	// LocationLink fields:
 	TargetURI       string `json:"targetUri"`
 	TargetSelection span   `json:"targetSelectionRange"`
 }
@@ -87,7 +87,7 @@ func (c *callItem) UnmarshalJSON(b []byte) error {
 
 func (c callItem) MarshalJSON() ([]byte, error) { return c.raw, nil }
 
-// markup is the text of a hover: MarkupContent, a MarkedString, or a list of those.
+// markup is a hover's text: MarkupContent, a MarkedString, or a list of MarkedStrings.
 type markup string
 
 func (m *markup) UnmarshalJSON(b []byte) error {
@@ -119,7 +119,7 @@ func (m *markup) UnmarshalJSON(b []byte) error {
 type workspaceEdit struct {
 	Changes         map[string][]textEdit `json:"changes"`
 	DocumentChanges []struct {
-		Kind         string `json:"kind"` // of a file operation; "" for edits
+		Kind         string `json:"kind"` // file operation; "" for edits
 		TextDocument struct {
 			URI string `json:"uri"`
 		} `json:"textDocument"`
@@ -145,7 +145,7 @@ func (w workspaceEdit) byURI() (map[string][]textEdit, error) {
 var symbolKinds = strings.Fields(`file module namespace package class method property field constructor enum interface function
 	variable constant string number boolean array object key null enum-member struct event operator type-parameter`)
 
-// kindName returns the name of a symbol kind.
+// kindName returns a symbol kind's name.
 func kindName(kind int) string {
 	if kind < 1 || kind > len(symbolKinds) {
 		return "symbol"

@@ -50,7 +50,7 @@ type FileEdit struct {
 	Before, After []byte
 }
 
-// asks sends the document of a point to its server and calls f with the position.
+// asks sends a point's document to its server and calls f with the position.
 func (w *Workspace) asks(ctx context.Context, p Point, f func(c *client, at map[string]any) error) error {
 	return w.with(ctx, p.Path, func(c *client) error {
 		c.stale.Store(true)
@@ -70,7 +70,7 @@ func (w *Workspace) asks(ctx context.Context, p Point, f func(c *client, at map[
 	})
 }
 
-// find returns the position of a point in a text.
+// find returns a point's position in a text.
 func (p Point) find(t text, e encoding) (at position, err error) {
 	switch {
 	case p.Line > len(t.start):
@@ -103,8 +103,8 @@ func (p Point) find(t text, e encoding) (at position, err error) {
 	return at, nil
 }
 
-// word returns the offset of a name in a line. It prefers an occurrence that is not part of a longer name. For a
-// qualified name, such as pkg.Name, it returns the offset of the last part.
+// word returns a name's offset in a line. It prefers an occurrence that is not part of a longer name. For a qualified
+// name, such as pkg.Name, it returns the offset of the last part.
 func word(line, name string) int {
 	last := strings.LastIndexAny(name, ".:") + 1
 	letter := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -135,7 +135,7 @@ func (w *Workspace) Definition(ctx context.Context, p Point) ([]Location, error)
 	return w.locations(ctx, p, "textDocument/definition", nil)
 }
 
-// Implementation returns where an interface or one of its methods is implemented.
+// Implementation returns where an interface or an interface method is implemented.
 func (w *Workspace) Implementation(ctx context.Context, p Point) ([]Location, error) {
 	return w.locations(ctx, p, "textDocument/implementation", nil)
 }
@@ -167,7 +167,7 @@ func (w *Workspace) locations(ctx context.Context, p Point, method string, more 
 	return all, err
 }
 
-// Hover returns what the server shows for a symbol, such as its type and documentation, as Markdown.
+// Hover returns the server's description of a symbol, such as its type and documentation, as Markdown.
 func (w *Workspace) Hover(ctx context.Context, p Point) (text string, err error) {
 	err = w.asks(ctx, p, func(c *client, at map[string]any) error {
 		var got struct{ Contents markup }
@@ -178,7 +178,7 @@ func (w *Workspace) Hover(ctx context.Context, p Point) (text string, err error)
 	return text, err
 }
 
-// Symbols returns the symbols of a file.
+// Symbols returns a file's symbols.
 func (w *Workspace) Symbols(ctx context.Context, p Point) (all []Symbol, err error) {
 	p.Line, p.Column = 1, 1
 	err = w.asks(ctx, p, func(c *client, at map[string]any) error {
@@ -205,8 +205,7 @@ func (w *Workspace) Symbols(ctx context.Context, p Point) (all []Symbol, err err
 	return all, err
 }
 
-// WorkspaceSymbols returns the symbols of the workspace whose names match a query. The path of the point selects the
-// server.
+// WorkspaceSymbols returns the workspace symbols whose names match a query. The point's path selects the server.
 func (w *Workspace) WorkspaceSymbols(ctx context.Context, p Point, query string) (all []Symbol, err error) {
 	p.Line, p.Column = 1, 1
 	err = w.asks(ctx, p, func(c *client, _ map[string]any) error {
@@ -256,8 +255,8 @@ func (w *Workspace) Calls(ctx context.Context, p Point, outgoing bool) (all []Sy
 	return all, err
 }
 
-// Rename returns how files change if a symbol is renamed. It does not write them. A change outside of the workspace is
-// an error.
+// Rename returns how files change if a symbol is renamed. It does not write them. A change outside the workspace is an
+// error.
 func (w *Workspace) Rename(ctx context.Context, p Point, name string) (all []FileEdit, err error) {
 	err = w.asks(ctx, p, func(c *client, at map[string]any) error {
 		at["newName"] = name

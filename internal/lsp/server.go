@@ -22,10 +22,10 @@ type Server struct {
 	Languages map[string]string
 	// Files are the names of other files that the server reads, such as go.mod.
 	Files []string
-	// Options are the initializationOptions of the server, and Settings its configuration by section.
+	// Options are the server's initializationOptions, and Settings its configuration by section.
 	Options  map[string]any
 	Settings map[string]any
-	// RunsProject means that the server runs programs of the project, such as build scripts. It is then used only in
+	// RunsProject means that the server runs programs from the project, such as build scripts. It is then used only in
 	// projects that the user trusts.
 	RunsProject bool
 	// ReportsStatus means that the server reports when it has loaded the project (experimental/serverStatus).
@@ -38,8 +38,7 @@ type Server struct {
 
 	env     map[string]string // environment variables
 	prepare func(ctx context.Context, e env.Environment, s *Server, program string, trusted bool) error
-	// diagnose, if set, requests the diagnostics of an open document. Diagnostics that the server sends are then
-	// ignored.
+	// diagnose, if set, requests an open document's diagnostics. Diagnostics that the server sends are then ignored.
 	diagnose func(ctx context.Context, c *client, path string) ([]diagnostic, error)
 }
 
@@ -72,12 +71,12 @@ func Servers() []Server {
 	}
 }
 
-// language returns the language identifier of a file, or "" if the server does not support the file.
+// language returns a file's language identifier, or "" if the server does not support the file.
 func (s Server) language(paths env.Paths, file string) string {
 	return s.Languages[strings.ToLower(path.Ext(paths.Base(file)))]
 }
 
-// Errors that mean that there is no usable server.
+// Errors for an unusable server.
 var (
 	ErrNoServer     = errors.New("there is no language server for this type of file")
 	ErrNotInstalled = errors.New("the language server is not installed")
@@ -166,7 +165,7 @@ func diagnoseTypeScript(ctx context.Context, c *client, path string) (all []diag
 	return all, nil
 }
 
-// suffixes returns the extensions of the server's files, without dots and sorted.
+// suffixes returns the server's file extensions, without dots and sorted.
 func (s Server) suffixes() (all []string) {
 	for ext := range s.Languages {
 		all = append(all, strings.TrimPrefix(ext, "."))

@@ -21,7 +21,7 @@ const (
 	utf32Units encoding = "utf-32"
 )
 
-// size returns the size of a character in units.
+// size returns a character's size in units.
 func (e encoding) size(r rune, bytes int) int {
 	switch {
 	case e == utf8Units:
@@ -32,7 +32,7 @@ func (e encoding) size(r rune, bytes int) int {
 	return 2
 }
 
-// units returns the length of a text in units.
+// units returns a text's length in units.
 func (e encoding) units(s string) (n int) {
 	for _, r := range s {
 		n += e.size(r, utf8.RuneLen(r))
@@ -40,7 +40,7 @@ func (e encoding) units(s string) (n int) {
 	return n
 }
 
-// offset returns the byte offset of a column in a line. A column beyond the end or within a character is moved back.
+// offset returns a column's byte offset in a line. A column beyond the end or within a character is moved back.
 func (e encoding) offset(line string, column int) int {
 	for i, r := range line {
 		size := e.size(r, utf8.RuneLen(r))
@@ -60,7 +60,7 @@ func (e encoding) column(line string, units int) int {
 // text is a document. Its lines end with LF, CRLF or CR.
 type text struct {
 	s     string
-	start []int // offsets of the lines
+	start []int // line offsets
 }
 
 func newText(s string) text {
@@ -85,7 +85,7 @@ func (t text) line(n int) string {
 	return strings.TrimRight(t.s[t.start[n]:end], "\r\n")
 }
 
-// offset returns the byte offset of a position. Positions after the end of the document are moved to its end.
+// offset returns a position's byte offset. Positions after the document are moved to its end.
 func (t text) offset(p position, e encoding) int {
 	if p.Line < 0 {
 		return 0
@@ -96,7 +96,7 @@ func (t text) offset(p position, e encoding) int {
 	return t.start[p.Line] + e.offset(t.line(p.Line), p.Character)
 }
 
-// apply applies edits. All of their positions refer to the original text.
+// apply applies edits. All positions refer to the original text.
 func (t text) apply(edits []textEdit, e encoding) (string, error) {
 	type span struct {
 		start, end int
@@ -124,7 +124,7 @@ func (t text) apply(edits []textEdit, e encoding) (string, error) {
 // byteOrderMark is not sent to servers.
 const byteOrderMark = "\uFEFF"
 
-// decode returns the text of a file. Servers expect UTF-8.
+// decode returns a file's text. Servers expect UTF-8.
 func decode(path string, content []byte) (text, error) {
 	if !utf8.Valid(content) {
 		return text{}, fmt.Errorf("%s is not UTF-8 text", path)
@@ -132,7 +132,7 @@ func decode(path string, content []byte) (text, error) {
 	return newText(strings.TrimPrefix(string(content), byteOrderMark)), nil
 }
 
-// uriOf returns the URI of a path.
+// uriOf returns a path's URI.
 func uriOf(p env.Paths, path string) string {
 	slashed := p.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
@@ -141,7 +141,7 @@ func uriOf(p env.Paths, path string) string {
 	return (&url.URL{Scheme: "file", Path: slashed}).String()
 }
 
-// pathOf returns the path of a file URI. It reports false for other URIs.
+// pathOf returns a file URI's path. It reports false for other URIs.
 func pathOf(p env.Paths, uri string) (string, bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {

@@ -73,12 +73,12 @@ type pool struct {
 	slots map[string]*slot
 }
 
-// slot is the state of a server, whether it is running or not.
+// slot is a server's state, whether it is running or not.
 type slot struct {
 	server   Server
 	client   *client       // nil if the server is not running
 	starting chan struct{} // closed when the current start has ended
-	err      error         // of the last start
+	err      error         // from the last start
 	failures int           // in a row
 	again    time.Time     // the next start must not be earlier
 	stop     func() bool   // stops the idle timer
@@ -144,7 +144,7 @@ func (w *Workspace) Close() error {
 	return nil
 }
 
-// drop removes the client of a slot and returns it; pool.mu is held.
+// drop removes a slot's client and returns it; pool.mu is held.
 func (s *slot) drop() *client {
 	c := s.client
 	s.client = nil
@@ -216,7 +216,7 @@ func (w *Workspace) client(ctx context.Context, path string) (*client, error) {
 	}
 }
 
-// get returns the client of a slot, or a channel that is closed when its start has ended.
+// get returns a slot's client, or a channel that is closed when its start has ended.
 func (w *Workspace) get(s *slot) (*client, <-chan struct{}, error) {
 	w.pool.mu.Lock()
 	defer w.pool.mu.Unlock()
@@ -246,8 +246,8 @@ func (w *Workspace) get(s *slot) (*client, <-chan struct{}, error) {
 	return nil, done, nil
 }
 
-// failed records a failure of a server; p.mu is held. After the first failure the server can be restarted at once,
-// after each further one only after a longer delay.
+// failed records that a server failed; p.mu is held. After the first failure the server can be restarted at once, after
+// each further failure only after a longer delay.
 func (p *pool) failed(s *slot, err error) {
 	s.err = err
 	s.failures++
@@ -257,7 +257,7 @@ func (p *pool) failed(s *slot, err error) {
 	}
 }
 
-// start starts a server in the environment of the workspace.
+// start starts a server in the workspace's environment.
 func (w *Workspace) start(s *slot, done chan struct{}) {
 	ctx, cancel := context.WithTimeout(w.pool.ctx, startTime)
 	defer cancel()
@@ -307,7 +307,7 @@ func (w *Workspace) launch(ctx context.Context, s Server) (*client, error) {
 	return c, nil
 }
 
-// used restarts the idle timer of a server; p.mu is held.
+// used restarts a server's idle timer; p.mu is held.
 func (p *pool) used(s *slot) {
 	if s.stop != nil {
 		s.stop()
@@ -336,7 +336,7 @@ func (p *pool) expire(s *slot, gen int) {
 	c.conn.close()
 }
 
-// with calls f with the server for a file. The server does not count as idle meanwhile.
+// with calls f with the server for a file. The server does not count as idle while f runs.
 func (w *Workspace) with(ctx context.Context, path string, f func(c *client) error) error {
 	c, err := w.client(ctx, path)
 	if err != nil {

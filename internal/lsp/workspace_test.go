@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// rig is a workspace with a server of the test binary.
+// rig is a workspace whose server is the test binary.
 type rig struct {
 	*Workspace
 	t     *testing.T
@@ -139,7 +139,7 @@ func (r *rig) found(list []Location, err error) string {
 	return b.String()
 }
 
-// pid returns the process of the server, or 0.
+// pid returns the server's process ID, or 0.
 func (r *rig) pid() int {
 	for _, c := range r.running() {
 		return c.conn.proc.PID()
@@ -151,7 +151,7 @@ func TestWorkspace_AnswersQuestions(t *testing.T) {
 	for _, enc := range []encoding{utf8Units, utf16Units, utf32Units, ""} {
 		mode := "ok"
 		if enc == utf16Units {
-			mode = "noise" // text, invalid messages and answers to nobody in between
+			mode = "noise" // text, invalid messages and unexpected answers in between
 		}
 		s := fakeServer(t, mode, enc)
 		if enc == "" { // no choice means UTF-16
@@ -245,7 +245,7 @@ func TestWorkspace_FailsAtOnceWhenAServerDies(t *testing.T) {
 	for _, c := range []struct{ mode, says string }{{"crash", "exited with code 2: panic: broken"}, {"silent", "SIGKILL"}} {
 		r := open(t, fakeServer(t, c.mode, utf16Units))
 		r.write("a.fk", "def word\n")
-		if c.mode == "silent" { // kill -9 in the middle of a request
+		if c.mode == "silent" { // kill -9 during a request
 			running := r.start()
 			go func() {
 				r.await(running, "asked")
@@ -410,7 +410,7 @@ func TestWorkspace_SurvivesServersThatMisbehave(t *testing.T) {
 	r = open(t, fakeServer(t, "deaf", utf16Units))
 	path := r.write("a.fk", "def word\n")
 	c := r.start()
-	for i := 0; i < 2000 && c.conn.ended() == nil; i++ { // nobody reads, and nobody waits for that
+	for i := 0; i < 2000 && c.conn.ended() == nil; i++ { // the server does not read, and no caller waits for it
 		r.write("a.fk", strings.Repeat("x\n", 1000+i))
 		_, _ = c.open(t.Context(), path)
 	}
@@ -442,7 +442,7 @@ func TestRename_RefusesWhatItCannotApply(t *testing.T) {
 func TestChange_ReportsNewErrors(t *testing.T) {
 	for _, mode := range []string{"ok", "pull", "unversioned", "checks"} {
 		t.Run(mode, func(t *testing.T) {
-			t.Parallel() // it waits most of the time
+			t.Parallel() // it mostly waits
 			s := fakeServer(t, mode, utf16Units)
 			if mode == "checks" {
 				s.ReportsStatus, s.CheckToken = true, "fake/check/"
@@ -613,7 +613,7 @@ func TestWorkspace_KeepsFewDocumentsOpen(t *testing.T) {
 }
 
 func TestRename_WaitsUntilTheProjectIsLoaded(t *testing.T) {
-	r := open(t, fakeServer(t, "loads", utf16Units)) // which answers with a part of the files until then
+	r := open(t, fakeServer(t, "loads", utf16Units)) // which answers with some of the files until then
 	r.write("a.fk", "def word\n")
 	r.write("b.fk", "word\n")
 	c := r.start()

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/internal/textfile"
 )
 
-// apply returns the content of a file with the hunks applied, and notes about their places.
+// apply returns a file's content with the hunks applied, and notes about their places.
 func apply(path string, content []byte, hunks []hunk) ([]byte, []string, error) {
 	file, err := textfile.Decode(content)
 	if err != nil {
@@ -43,7 +43,7 @@ type updater struct {
 	notes  []string
 }
 
-// place finds the place of a hunk and records its edits.
+// place finds a hunk's place and records its edits.
 func (u *updater) place(h hunk, number int) error {
 	old := h.old()
 	start := u.next
@@ -61,7 +61,7 @@ func (u *updater) place(h hunk, number int) error {
 	}
 	at, how, ok := seek(old, u.next)
 	if !ok && hint >= start && hint < u.next {
-		// The hint may be the first line of the hunk itself.
+		// The hint may be the hunk's own first line.
 		at, how, ok = seek(old, hint)
 	}
 	if !ok && old[len(old)-1] == "" {
@@ -92,7 +92,7 @@ func (u *updater) note(format string, args ...any) {
 	u.notes = append(u.notes, fmt.Sprintf(format, args...))
 }
 
-// follow moves past the hunk's hints and returns the line of the last one, or -1.
+// follow moves past the hunk's hints and returns the last hint's line, or -1.
 func (u *updater) follow(h hunk, number int) (int, error) {
 	last := -1
 	for _, hint := range h.hints {
@@ -129,7 +129,7 @@ func (u *updater) missing(h hunk, old []string, number int) error {
 	return u.notFound(&Error{Kind: LinesNotFound, PatchLine: h.line, hunk: number, endOfFile: h.endOfFile}, old)
 }
 
-// notFound adds the place of the wanted lines, or of similar ones, to an error.
+// notFound adds the place where the wanted lines, or similar lines, are to an error.
 func (u *updater) notFound(err *Error, wanted []string) error {
 	if at, _, ok := u.seek(wanted, 0); ok {
 		err.elsewhere = at + 1
@@ -168,7 +168,7 @@ func (u *updater) record(h hunk, at int) {
 	flush()
 }
 
-// offset returns where a line starts, or the end of the text.
+// offset returns where a line starts, or the text's length.
 func (u *updater) offset(line int) int {
 	if line < len(u.lines) {
 		return u.lines[line].Start

@@ -15,7 +15,7 @@ const (
 	Empty         Kind = "empty_patch"     // the patch has no operations
 	FileNotFound  Kind = "file_not_found"  // a file to update or delete does not exist
 	Unreadable    Kind = "unreadable"      // a file cannot be read
-	HintNotFound  Kind = "hint_not_found"  // the text of an @@ line is not in the file
+	HintNotFound  Kind = "hint_not_found"  // the file does not contain the text after @@
 	LinesNotFound Kind = "lines_not_found" // context and removed lines are not in the file
 	Undecodable   Kind = "undecodable"     // a file is not text in a known encoding
 	Unencodable   Kind = "unencodable"     // the file's encoding cannot represent added lines
@@ -25,15 +25,15 @@ const (
 type Error struct {
 	Kind      Kind
 	Path      string // as the patch writes it
-	PatchLine int    // line of the patch, from 1
+	PatchLine int    // patch line, from 1
 	Err       error  // the cause, for Unreadable, Undecodable and Unencodable
 
-	hunk int    // number of the hunk, from 1
-	hint string // text of the @@ line
-	// elsewhere is the line of the file, from 1, that has the text but comes before an earlier hunk or hint, or is not
-	// at the end of the file as required. It is 0 if the file does not contain the text.
+	hunk int    // hunk number, from 1
+	hint string // text after @@
+	// elsewhere is the file line, from 1, that has the text but comes before an earlier hunk or hint, or is not last in
+	// the file as required. It is 0 if the file does not contain the text.
 	elsewhere int
-	endOfFile bool              // the hunk must be at the end of the file
+	endOfFile bool              // the hunk must end the file
 	nearest   *textfile.Nearest // the most similar place, or nil
 }
 

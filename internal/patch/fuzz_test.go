@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/internal/textfile"
 )
 
-// seeds adds the patches of the scenarios, with a file each.
+// seeds adds the patches from the scenarios, with a file each.
 func seeds(f *testing.F, add func(text, content string)) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -38,7 +38,7 @@ func seeds(f *testing.F, add func(text, content string)) {
 	}
 }
 
-// Parse never panics. What it accepts is complete, and an error names a line of the patch.
+// Parse never panics. A patch that it accepts is complete, and an error names a line in the patch.
 func FuzzParse(f *testing.F) {
 	seeds(f, func(text, _ string) { f.Add(text) })
 	f.Fuzz(func(t *testing.T, text string) {

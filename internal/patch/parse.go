@@ -26,11 +26,11 @@ func Parse(text string) (Patch, error) {
 	return p.patch()
 }
 
-// hereDoc matches the first line of a here-document, with or without a command.
+// hereDoc matches the first line in a here-document, with or without a command.
 var hereDoc = lazy.Regexp(`^(?:(?:apply_patch|applypatch|cat)\s+)?<<-?\s*(?:'(\w+)'|"(\w+)"|(\w+))$`)
 
-// unwrap removes white space and a here-document around a patch and splits it into lines. first is the
-// number of its first line in the text.
+// unwrap removes white space and a here-document around a patch and splits it into lines. first is the number of its
+// first line in the text.
 func unwrap(text string) (lines []string, first int) {
 	trimmed := strings.TrimSpace(text)
 	lead := strings.Index(text, trimmed)
@@ -52,11 +52,11 @@ func unwrap(text string) (lines []string, first int) {
 	return lines, first
 }
 
-// A parser walks the lines of a patch.
+// A parser walks a patch's lines.
 type parser struct {
 	lines []string
 	at    int
-	first int // number of the first line
+	first int // first line's number
 }
 
 func (p *parser) errorf(at int, format string, args ...any) error {
@@ -93,7 +93,7 @@ func (p *parser) skipBlank() {
 	}
 }
 
-// field returns the value of the current line if it has the marker.
+// field returns the current line's value if it has the marker.
 func (p *parser) field(marker string) (string, bool) {
 	if p.at >= len(p.lines) {
 		return "", false
@@ -131,7 +131,7 @@ func (p *parser) operation() (Op, error) {
 	return Op{}, p.errorf(start, "found %s, expected %q, %q or %q with a path", quote(p.lines[start]), addMarker, deleteMarker, updateMarker)
 }
 
-// addedLines reads the content of a new file.
+// addedLines reads a new file's content.
 func (p *parser) addedLines() (string, error) {
 	var content strings.Builder
 	for ; p.at < len(p.lines); p.at++ {

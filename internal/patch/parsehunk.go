@@ -39,8 +39,8 @@ func (p *parser) skipBlankBeforeHint() {
 	p.at = start
 }
 
-// updateEnds reports whether the current line is not part of the update. White space after a marker is
-// ignored, but an indented marker is a context line.
+// updateEnds reports whether the current line is not part of the update. White space after a marker is ignored, but an
+// indented marker is a context line.
 func (p *parser) updateEnds() bool {
 	return p.at >= len(p.lines) || isHeader(trimEnd(p.lines[p.at]))
 }
@@ -56,8 +56,8 @@ func isHint(line string) (string, bool) {
 	return strings.CutPrefix(line, hintMarker+" ")
 }
 
-// hunk parses one hunk. The first of an update may lack its @@ line. The hunk has no lines if only blank
-// lines were left of the update.
+// hunk parses one hunk. An update's first hunk may lack its @@ line. The hunk has no lines if only blank lines were
+// left.
 func (p *parser) hunk(first bool) (hunk, error) {
 	start := p.at
 	h := hunk{line: p.first + start}
@@ -92,7 +92,7 @@ func (p *parser) hunk(first bool) (hunk, error) {
 	return h, nil
 }
 
-// hunkLines parses the lines of a hunk and its end-of-file marker.
+// hunkLines parses a hunk's lines and its end-of-file marker.
 func (p *parser) hunkLines(h *hunk) error {
 	for ; !p.updateEnds(); p.at++ {
 		line := p.lines[p.at]

@@ -1,5 +1,5 @@
-// Package patch parses patches in the v4a format, the input of the apply_patch tool, and plans what they do to files.
-// It does not write files: [Patch.Plan] reads through a [Source] and returns all operations for the caller to perform.
+// Package patch parses patches in the v4a format, the input for the apply_patch tool, and plans the file operations. It
+// does not write files: [Patch.Plan] reads through a [Source] and returns all operations for the caller to perform.
 //
 // # Format
 //
@@ -21,17 +21,16 @@
 //
 // # Finding the place
 //
-// Hunks apply in order, each after the previous one. The context and removed lines of a hunk are
-// compared exactly, then without trailing white space, then without white space at both ends, then with
-// look-alike characters folded. The first place of the first comparison that finds one is used. If there
-// are other places and neither a hint nor an earlier hunk decides, a note of the plan lists their lines.
-// A hunk with only added lines goes to the end of the file.
+// Hunks apply in order, each after the previous one. A hunk's context and removed lines are compared exactly, then
+// without trailing white space, then without white space at both ends, then with look-alike characters folded. The
+// first comparison that finds a place wins, with its first place. If there are other places and neither a hint nor an
+// earlier hunk decides, a note in the plan lists their lines. A hunk with only added lines is appended to the file.
 //
 // # Writing
 //
-// Only removed lines leave the file and only added lines enter it; context stays as it is in the file,
-// even if it did not match exactly. Added lines get the file's encoding and the ending of its first
-// line. A missing final line ending is added.
+// Only removed lines leave the file and only added lines enter it; context stays unchanged in the file, even if it did
+// not match exactly. Added lines get the file's encoding and its first line's ending. A missing final line ending is
+// added.
 package patch
 
 import _ "embed"
@@ -41,7 +40,7 @@ import _ "embed"
 //go:embed grammar.lark
 var Grammar string
 
-// An Action is what an operation does to a file. Its value is the letter shown in reports.
+// An Action is how an operation changes a file. Its value is the letter shown in reports.
 type Action byte
 
 // The actions.
@@ -56,18 +55,18 @@ type Patch struct {
 	Ops []Op
 }
 
-// An Op is one operation of a patch. Paths are as written; the caller must check them.
+// An Op is one operation in a patch. Paths are as written; the caller must check them.
 type Op struct {
 	Action  Action
 	Path    string
 	MoveTo  string // for Update: the new path, or ""
 	Content string // for Add: the lines, each ending with LF
-	Line    int    // line of the patch, from 1
+	Line    int    // patch line, from 1
 
 	hunks []hunk // for Update: at least one
 }
 
-// Texts returns the lines that an Update looks for, and what it replaces them with.
+// Texts returns the lines that an Update looks for, and their replacement.
 func (o Op) Texts() (old, new string) {
 	for _, h := range o.hunks {
 		for _, l := range h.lines {
@@ -84,13 +83,13 @@ func (o Op) Texts() (old, new string) {
 
 // A hunk is one run of changed lines with their context.
 type hunk struct {
-	hints     []string // the texts of its @@ lines, without empty ones
+	hints     []string // texts after @@, without empty ones
 	lines     []hunkLine
-	endOfFile bool // the last line must be the last of the file
-	line      int  // line of the patch, from 1
+	endOfFile bool // the last line must be the file's last
+	line      int  // patch line, from 1
 }
 
-// A hunkLine is a line of a hunk. Its op is the prefix in the patch.
+// A hunkLine is one line in a hunk. Its op is its prefix in the patch.
 type hunkLine struct {
 	op   byte
 	text string

@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestPatch_Scenarios runs testdata/*.txtar: in/ and out/ are the files before and after, patch is the patch,
-// err a part of the error, notes the plan's notes. An error leaves the files unchanged.
+// TestPatch_Scenarios runs testdata/*.txtar: in/ and out/ are the files before and after, patch is the patch, err a
+// substring of the error, notes the plan's notes. An error leaves the files unchanged.
 func TestPatch_Scenarios(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {

@@ -9,8 +9,8 @@ import (
 
 // A Source reads the files that a patch names. Paths are as the patch writes them.
 type Source interface {
-	// Read returns a file's bytes. The error wraps fs.ErrNotExist if there is no file. Anything but a
-	// file, such as a directory, is an error too.
+	// Read returns a file's bytes. If the file does not exist, the error wraps fs.ErrNotExist. Anything but a file,
+	// such as a directory, is an error too.
 	Read(path string) ([]byte, error)
 	// Exists reports whether there is a file. Anything but a file is an error.
 	Exists(path string) (bool, error)
@@ -18,18 +18,17 @@ type Source interface {
 
 // Options change how a patch is planned. The zero value is the default.
 type Options struct {
-	// Classic keeps the operations before the first one that fails: the plan then holds them together with the error.
-	// Otherwise there is no plan if an operation fails.
+	// Classic keeps the operations before the first that fails: the plan then holds them together with the error.
+	// Otherwise a failed operation returns no plan.
 	Classic bool
-	// Paths are the path rules of the environment in which the patch is applied.
+	// Paths are the path rules for the environment in which the patch is applied.
 	Paths env.Paths
 }
 
-// A Plan is what a patch does, verified in full.
+// A Plan lists a patch's operations, verified in full.
 type Plan struct {
 	Ops []FileOp // to be performed in order
-	// Notes are for the author of the patch, about hunks that did not match exactly or matched several
-	// places.
+	// Notes tell the patch's author about hunks that did not match exactly or matched several places.
 	Notes []string
 }
 
@@ -38,12 +37,12 @@ type Plan struct {
 type FileOp struct {
 	Action  Action
 	Path    string
-	From    string // the old path of a file that is moved, or ""
+	From    string // a moved file's old path, or ""
 	Content []byte
 }
 
-// Plan returns the operations of the patch on the files of src without changing anything. Operations see the effect of
-// earlier ones on the same path, and repeated updates of a file become one operation. Paths are the same if their
+// Plan returns the patch's operations on the files in src without changing anything. Operations see the effect of
+// earlier operations on the same path, and repeated updates to a file become one operation. Paths are the same if their
 // cleaned forms are equal; the caller must check for links and letter case. The error is an [*Error].
 func (p Patch) Plan(src Source, opt Options) (Plan, error) {
 	if len(p.Ops) == 0 {
@@ -177,7 +176,7 @@ func (pl *planner) update(op Op) error {
 	case moves:
 		pl.push(FileOp{Action: Update, Path: op.MoveTo, From: op.Path, Content: content})
 		pl.files[key] = fileState{}
-	case known: // written by an earlier operation of the patch
+	case known: // written by an earlier operation in the patch
 		state.content, pl.plan.Ops[state.op].Content = content, content
 		pl.files[key] = state
 	default:

@@ -10,8 +10,8 @@ import (
 	"github.com/reins-agent/reins/internal/textfile/textfiletest"
 )
 
-// An expectation builds the expected bytes of a patched sample: kept lines keep their bytes, added lines end
-// like the first line of the file, and the last line gets an ending.
+// An expectation builds the expected bytes for a patched sample: kept lines keep their bytes, added lines end like the
+// file's first line, and the last line gets an ending.
 type expectation struct {
 	sample textfiletest.Sample
 	ending string
@@ -40,8 +40,8 @@ func (e *expectation) bytes(t *rapid.T) string {
 	return out
 }
 
-// change draws a change to each line of a sample and returns it as a patch and as the expected result. Added
-// lines are never empty, so a lone CR and a lone LF never meet; TestPatch_LineEndings covers that.
+// change draws a change to each line in a sample and returns it as a patch and as the expected result. Added lines are
+// never empty, so a lone CR and a lone LF never meet; TestPatch_LineEndings covers that.
 func change(t *rapid.T, s textfiletest.Sample) (text, want string) {
 	e := expectation{sample: s, ending: "\n"}
 	if s.Endings[0] != "" {

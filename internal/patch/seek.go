@@ -31,7 +31,7 @@ func (m match) normal(line []byte) []byte {
 	return line
 }
 
-// ignored names what the comparison ignores.
+// ignored describes the differences that the comparison ignores.
 func (m match) ignored() string {
 	switch m {
 	case trailingSpace:
@@ -44,7 +44,7 @@ func (m match) ignored() string {
 	return ""
 }
 
-// source is the text of a file with the positions of its lines.
+// source is a file's text with its line positions.
 type source struct {
 	text  []byte
 	lines []textfile.Line
@@ -64,7 +64,7 @@ func (s source) seek(wanted []string, from int) (int, match, bool) {
 	return 0, 0, false
 }
 
-// seekEnd is like seek for lines at the end of the file.
+// seekEnd is like seek for the file's last lines.
 func (s source) seekEnd(wanted []string, from int) (int, match, bool) {
 	start := len(s.lines) - len(wanted)
 	if start < from {
@@ -83,7 +83,7 @@ func (m match) pattern(wanted []string) [][]byte {
 }
 
 // find returns the first occurrence of the pattern at or after a line. It uses the Knuth-Morris-Pratt algorithm over
-// lines, so files of repeated lines are not slower.
+// lines, so files with repeated lines are not slower.
 func (s source) find(pattern [][]byte, m match, from int) (int, bool) {
 	back := borders(pattern)
 	matched := 0
@@ -102,8 +102,7 @@ func (s source) find(pattern [][]byte, m match, from int) (int, bool) {
 	return 0, false
 }
 
-// borders returns, for each prefix of the pattern, the length of its longest proper prefix that is also
-// its suffix.
+// borders returns, for each prefix of the pattern, the length of its longest proper prefix that is also its suffix.
 func borders(pattern [][]byte) []int {
 	out := make([]int, len(pattern))
 	k := 0
@@ -122,7 +121,7 @@ func borders(pattern [][]byte) []int {
 // maxPlaces is the maximum number of places listed for a hunk that matches several.
 const maxPlaces = 10
 
-// places returns the lines, from 0, of the first maxPlaces occurrences of the wanted lines.
+// places returns the lines, from 0, where the wanted lines occur, at most maxPlaces.
 func (s source) places(wanted []string, m match) []int {
 	var found []int
 	pattern := m.pattern(wanted)

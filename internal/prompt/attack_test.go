@@ -83,7 +83,7 @@ func (r hostile) output(args ...string) string {
 
 const author = "author A <a@b.c> 1 +0000\ncommitter A <a@b.c> 1 +0000\n"
 
-// missing makes git fetch an object, as from the remote of a partial clone.
+// missing makes git fetch an object, as from a partial clone's remote.
 func (r hostile) missing(url string) {
 	r.git("config", "core.repositoryFormatVersion", "1")
 	r.git("config", "extensions.partialClone", "origin")
@@ -165,7 +165,7 @@ func (r hostile) worktreeConfig() {
 	r.git("config", "--worktree", "core.fsmonitor", r.trap)
 }
 
-// forged adds a directory with a .git file that names another directory of the tree as its repository.
+// forged adds a directory with a .git file that names another directory in the tree as its repository.
 func (r hostile) forged() {
 	r.write("forged/.git", "gitdir: ../assets\n")
 	if out, err := exec.Command("cp", "-r", filepath.Join(r.dir, ".git"), filepath.Join(r.dir, "assets")).CombinedOutput(); err != nil {

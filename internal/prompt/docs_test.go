@@ -48,7 +48,7 @@ func TestFindDocs_TheNearestRepositoryIsTheRoot(t *testing.T) {
 	}
 }
 
-// Git ignores an empty .git, so the instructions of the repository apply below it. With a broken one git fails.
+// Git ignores an empty .git, so the surrounding repository's instructions apply below it. With a broken one git fails.
 func TestFindDocs_TheRootIsWhereGitStops(t *testing.T) {
 	repo := repository(t)
 	repo.write("AGENTS.md", "Root.")

@@ -14,23 +14,23 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// Git is a snapshot of the repository at the start of a session.
+// Git is a snapshot of the repository, taken when a session starts.
 type Git struct {
 	Repository bool
 	Branch     string // "" if unknown; "(detached)" for a detached head
 	// The numbers of files; all -1 if unknown.
 	Staged, Modified, Untracked, Conflicted int
-	Commits                                 []string // the last ones, newest first: short hash and subject
+	Commits                                 []string // last commits, newest first: short hash and subject
 }
 
 const (
 	gitTimeout = 5 * time.Second
 	gitCommits = 10
-	maxSubject = 200 // bytes of a commit's subject or a branch name
+	maxSubject = 200 // bytes of a commit subject or a branch name
 )
 
-// TakeGit takes a snapshot of the repository of the working directory. It does not trust repositories: it does not run
-// any hook, filter, monitor, pager, signature checker or transport that they configure. It omits what git does not
+// TakeGit takes a snapshot of the working directory's repository. It does not trust repositories: it does not run any
+// hook, filter, monitor, pager, signature checker or transport that they configure. It omits facts that git does not
 // report in time.
 func TakeGit(ctx context.Context, e env.Environment) Git {
 	s := Git{Staged: -1, Modified: -1, Untracked: -1, Conflicted: -1}
@@ -88,14 +88,14 @@ func git(ctx context.Context, e env.Environment, vars map[string]string, args ..
 	return r.Stdout, nil
 }
 
-// gitExit is the exit code of a git command that failed.
+// gitExit is a failed git command's exit code.
 type gitExit int
 
 func (g gitExit) Error() string { return fmt.Sprintf("git exited with code %d", int(g)) }
 
 var include = lazy.Regexp(`(?i)\[\s*include`)
 
-// includes reports whether the configuration of a repository includes other files. Git is not run in such a repository,
+// includes reports whether a repository's configuration includes other files. Git is not run in such a repository,
 // because it would block if an included file is a pipe.
 func includes(ctx context.Context, e env.Environment, t tree) bool {
 	for _, file := range []string{t.paths.Join(t.repo.Common, "config"), t.paths.Join(t.repo.Dir, "config.worktree")} {
@@ -114,7 +114,7 @@ func includes(ctx context.Context, e env.Environment, t tree) bool {
 // name.
 func gitStatus(ctx context.Context, e env.Environment) (string, error) {
 	names, err := git(ctx, e, nil, "config", "-z", "--name-only", "--get-regexp", `^(filter|hook)\.`)
-	if err != nil && err != error(gitExit(1)) { // 1: there are none
+	if err != nil && err != error(gitExit(1)) { // 1: none
 		return "", err
 	}
 	vars := map[string]string{}
@@ -183,7 +183,7 @@ func Branch(ctx context.Context, e env.Environment) string {
 	return ""
 }
 
-// branchOf reads the branch from the files of a repository.
+// branchOf reads the branch from a repository's files.
 func branchOf(ctx context.Context, e env.Environment, r gitdir.Repo) string {
 	head, err := env.ReadFile(ctx, e, e.Info().Paths().Join(r.Dir, "HEAD"), 4096)
 	if err != nil {
@@ -199,7 +199,7 @@ func branchOf(ctx context.Context, e env.Environment, r gitdir.Repo) string {
 	return shorten(oneLine(branch), maxSubject)
 }
 
-// text returns the part of the prompt about the repository.
+// text returns the prompt section about the repository.
 func (s *Git) text() string {
 	if !s.Repository || s.Branch == "" && len(s.Commits) == 0 && s.Staged < 0 {
 		return ""

@@ -157,7 +157,7 @@ func TestTakeGit_RunsNothingThatTheRepositoryNames(t *testing.T) {
 	} {
 		repo.git("config", key, value)
 	}
-	repo.write("kept.txt", "kept too\n") // of the same length, so that git compares the content
+	repo.write("kept.txt", "kept too\n") // the same length, so that git compares the content
 	repo.write("b.bin", "2")
 	s := prompt.TakeGit(t.Context(), repo.env(""))
 	if !s.Repository || s.Branch != "main" || s.Modified != 2 {

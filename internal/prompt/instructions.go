@@ -12,8 +12,8 @@ import (
 //go:embed instructions/*.md
 var instructionFiles embed.FS
 
-// Wording holds the words for the tools in the instructions, such as their names by purpose. A name is "" if there is
-// no such tool.
+// Wording holds the words for tools in the instructions, such as their names by purpose. A name is "" if the tool does
+// not exist.
 type Wording struct {
 	Native, Freeform bool
 	Timeout          string // default command timeout, such as "10 seconds"
@@ -24,8 +24,8 @@ type Wording struct {
 	Plan                                       string
 }
 
-// Instructions returns the base instructions of a model family ("openai", "anthropic", "gemini" or "generic"), or the
-// short ones for every family ("lean"). They mention only tools that are offered.
+// Instructions returns the base instructions for a model family ("openai", "anthropic", "gemini" or "generic"), or the
+// short instructions for every family ("lean"). They mention only tools that are offered.
 func Instructions(family string, w Wording, offered []tool.Spec) string {
 	words := map[string]string{
 		"Read": w.Read, "ReadMany": w.ReadMany, "Write": w.Write, "Edit": w.Edit, "Patch": w.Patch, "Delete": w.Delete,

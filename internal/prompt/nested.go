@@ -15,7 +15,7 @@ const nestedBudget = 16 << 10
 // foreign are directories with the code of others, whose instructions are not for this project.
 var foreign = []string{"node_modules", "vendor", "site-packages", "bower_components"}
 
-// Nested finds documents that are not part of the prompt, because they are for certain files or directories.
+// Nested finds documents that are not in the prompt, because they apply to certain files or directories.
 type Nested struct {
 	Finder
 	Env env.Environment
@@ -24,10 +24,10 @@ type Nested struct {
 	rules map[string][]rule // by directory
 }
 
-// Part holds the documents that a file of the project brings.
+// Part holds the documents that apply to a project file.
 type Part struct {
 	Docs
-	// Keys name the parts of the project that the documents are for, so that each is given only once.
+	// Keys name the parts of the project that the documents apply to, so that each is given only once.
 	Keys      []string
 	untrusted bool // they belong to a repository inside the project
 }
@@ -80,7 +80,7 @@ func (n *Nested) rulesAt(d *docFinder, dir string) []rule {
 	return list
 }
 
-// Note returns the documents as a note after the result of a tool call, or "" if there are none.
+// Note returns the documents as a note to add to a tool result, or "" without documents.
 func (p Part) Note(trusted bool) string {
 	if len(p.Files) == 0 {
 		return ""

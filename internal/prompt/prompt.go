@@ -1,6 +1,5 @@
-// Package prompt builds the system prompts of coding sessions from the base instructions of a model
-// family, facts about the environment and the git repository, the tools, the project's documents and the
-// user's instructions.
+// Package prompt builds system prompts for coding sessions from a model family's base instructions, facts about the
+// environment and the git repository, the tools, the project's documents and the user's instructions.
 //
 // Text from a repository is escaped so that it cannot close the block around it.
 package prompt
@@ -22,12 +21,11 @@ import (
 // Config configures a system prompt. The zero value uses the defaults.
 type Config struct {
 	Date time.Time // default: today
-	// Tools are the tools that the model is offered; nil means those of the profile.
+	// Tools are the tools offered to the model; nil means the profile's tools.
 	Tools []tool.Spec
 	// Skills lists the skills that the model can use, one per line.
 	Skills string
-	// About holds descriptions of tools by their origins, such as MCP servers, by name of the origin. They are marked
-	// as untrusted.
+	// About holds tool descriptions by origin name, such as an MCP server. They are marked as untrusted.
 	About map[string]string
 	// Memory holds notes from earlier sessions, by scope.
 	Memory map[string]string
@@ -35,8 +33,8 @@ type Config struct {
 	User string
 	// Trusted means that the user trusts the project. Otherwise its documents are marked as untrusted.
 	Trusted bool
-	// Git and Docs are reused if they are set, so that all prompts of a session agree. If they are nil, Build looks
-	// them up. Set Docs to &Docs{} to ignore the documents of an untrusted project.
+	// Git and Docs are reused if they are set, so that all prompts in a session agree. If they are nil, Build looks
+	// them up. Set Docs to &Docs{} to ignore an untrusted project's documents.
 	Git  *Git
 	Docs *Docs
 	// UserFiles and Home find the user's own documents; see [Finder].
@@ -44,13 +42,13 @@ type Config struct {
 	Home      string
 }
 
-// Base is the part of a prompt that depends on the model.
+// Base is the prompt section that depends on the model.
 type Base struct {
 	Instructions string   // see [Instructions]
-	Model        string   // name of the model
+	Model        string   // model name
 	Cutoff       string   // knowledge cutoff; "" if unknown
 	DocFiles     []string // names of project documents
-	Brief        bool     // leave out what the model can see in the request or find out: tools, git status
+	Brief        bool     // omit facts that the model can see in the request or find out: tools, git status
 }
 
 // Build returns a system prompt in layers: base instructions, environment, tools, skills, descriptions from servers,
@@ -116,7 +114,7 @@ func sandboxText(l *env.Limits) string {
 	return text
 }
 
-// line returns a line of the environment block, or "" if the value is unknown.
+// line returns one line for the environment block, or "" if the value is unknown.
 func line(name, value string) string {
 	if value == "" {
 		return ""
@@ -140,7 +138,7 @@ func toolText(specs []tool.Spec) string {
 	return b.String()
 }
 
-// firstSentence returns the first sentence of a description. The tool definition in the request contains the rest.
+// firstSentence returns a description's first sentence. The tool definition in the request contains the rest.
 func firstSentence(s string) string {
 	if first, _, more := strings.Cut(s, ". "); more {
 		return first + "."
@@ -235,8 +233,8 @@ func Generated(system string) bool {
 	return strings.Contains(system, "\n\n<environment>\nWorking directory: ") || strings.HasPrefix(system, "<environment>\nWorking directory: ")
 }
 
-// UserInstructions returns the user's part of a prompt that Build returned. It is the last part. Project documents and
-// servers cannot imitate it, because they cannot close the block around their text.
+// UserInstructions returns the user's section in a prompt that Build returned. It is the last section. Project
+// documents and servers cannot imitate it, because they cannot close the block around their text.
 func UserInstructions(system string) string {
 	for _, end := range []string{"</user_instructions>", "</project_instructions>", "</server_instructions>", "</memory>"} {
 		if i := strings.LastIndex(system, end); i >= 0 {

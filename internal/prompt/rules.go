@@ -9,7 +9,7 @@ import (
 
 const (
 	maxRules = 50  // in one directory
-	maxAbout = 300 // bytes of a rule's description
+	maxAbout = 300 // bytes of a rule description
 )
 
 // rule is a file with rules for Cursor or Copilot.
@@ -21,7 +21,7 @@ type rule struct {
 	about  string   // when it is relevant
 }
 
-// rules returns the rules in a directory: those of Cursor and, in the root of the project, of Copilot.
+// rules returns the rules in a directory: Cursor rules and, in the project root, Copilot rules.
 func (f *docFinder) rules(dir string) (list []rule) {
 	cursor, _ := f.rule(f.paths.Join(dir, ".cursorrules"))
 	cursor.always = true
@@ -36,7 +36,7 @@ func (f *docFinder) rules(dir string) (list []rule) {
 	return slices.DeleteFunc(list, func(r rule) bool { return r.Text == "" })
 }
 
-// rulesIn returns the rules in the files of a directory with this extension.
+// rulesIn returns the rules in a directory's files with this extension.
 func (f *docFinder) rulesIn(dir, below, ext string) (list []rule) {
 	full := f.paths.Join(dir, below)
 	if _, err := f.files.Lstat(f.ctx, full); err != nil {
@@ -141,8 +141,8 @@ func splitGlobs(text string) (globs []string) {
 
 func unquote(s string) string { return strings.Trim(strings.TrimSpace(s), "\"'") }
 
-// applies reports whether the rule is for a file, by its path relative to the root. A pattern without a slash is for
-// files of this name in all directories.
+// applies reports whether the rule applies to a file, by its path relative to the root. A pattern without a slash
+// matches files with this name in all directories.
 func (r rule) applies(file string) bool {
 	if r.dir != "" {
 		below, ok := strings.CutPrefix(file, r.dir+"/")

@@ -10,19 +10,19 @@ import (
 	"github.com/reins-agent/reins/internal/gitdir"
 )
 
-// tree is the project of a session. Its paths follow the rules of the environment, which may run on another platform
-// than this program.
+// tree is a session's project. Its paths follow the environment's rules; it may run on another platform than this
+// program.
 type tree struct {
 	paths  env.Paths
-	root   string   // the top of the repository, or the working directory if there is none
+	root   string   // the repository's top, or the working directory outside a repository
 	dirs   []string // from the root to the working directory
 	git    bool     // it is a repository
 	repo   gitdir.Repo
 	fenced bool // files that decide whether it is a repository are inaccessible
 }
 
-// findTree walks up from the working directory to the top of its repository. A .git that git does not accept, or that
-// cannot be read, ends the project as well, so that it gets no instructions from directories above.
+// findTree walks up from the working directory to its repository's top. A .git that git does not accept, or that cannot
+// be read, ends the project as well, so that it gets no instructions from directories above.
 func findTree(ctx context.Context, e env.Environment) tree {
 	return findTreeAt(ctx, e, workingDir(ctx, e))
 }

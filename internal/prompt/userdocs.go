@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// user reads the user's documents. Problems are added to those of docs.
+// user reads the user's documents. Problems are added to docs.
 func (f Finder) user(ctx context.Context, docs *Docs) (list []Doc) {
 	for _, file := range f.User {
 		dir := filepath.Dir(file)
@@ -41,7 +41,7 @@ func (f Finder) user(ctx context.Context, docs *Docs) (list []Doc) {
 	return list
 }
 
-// hostFiles reads files of this machine.
+// hostFiles reads files on this machine.
 type hostFiles struct{}
 
 func (hostFiles) Lstat(_ context.Context, path string) (env.FileInfo, error) {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// changeOf returns the change time and the inode of a file.
+// changeOf returns a file's change time and inode.
 func changeOf(info fs.FileInfo) (changed int64, inode uint64) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

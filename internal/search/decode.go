@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// decode returns the text of a file, without a byte order mark and converted to UTF-8 if the mark is
-// that of UTF-16. It reports false for a binary file: one with a NUL byte in its text.
+// decode returns a file's text, without a byte order mark and converted to UTF-8 if the mark is for UTF-16. It reports
+// false for a binary file, whose text has a NUL byte.
 func decode(data []byte) (text []byte, ok bool) {
 	switch {
 	case len(data) >= 3 && data[0] == 0xEF && data[1] == 0xBB && data[2] == 0xBF:

@@ -14,16 +14,16 @@ import (
 // built automaton, with one table lookup per byte, over many lines at once. It reports that a line
 // matches, not where.
 //
-// A state is the set of instructions that wait for a character, before empty-width instructions are
-// followed, and the kind of the previous character. Following those needs the next character, because
-// "$" and "\b" look at it, so a match is seen one character late.
+// A state is the set of instructions that wait for a character, before empty-width instructions are followed, and the
+// kind of the previous character. Following those needs the next character, because "$" and "\b" look at it, so a match
+// is seen one character late.
 type dfa struct {
 	prog   *syntax.Prog
 	bounds []rune // class i is the range from bounds[i] to bounds[i+1]; its characters are equivalent
 	ascii  [utf8.RuneSelf]int32
-	stride int // number of classes, plus one for the end of a line
+	stride int // number of classes, plus one for the line end
 
-	table  []int32 // by state and class: the offset of the next state, or a constant below
+	table  []int32 // by state and class: the next state's offset, or a constant below
 	states []dfaState
 	index  map[string]int32
 	resets int
@@ -54,7 +54,7 @@ const (
 	matchState   int32 = -2
 )
 
-// Limits on the automaton. One that is reset too often is slower than package regexp.
+// Limits for the automaton. An automaton that is reset too often is slower than package regexp.
 const (
 	maxProgram = 1000
 	maxTable   = 1 << 18
@@ -107,14 +107,14 @@ func (d *dfa) class(r rune) int {
 	return sort.Search(len(d.bounds), func(i int) bool { return d.bounds[i] > r }) - 1
 }
 
-// reset drops all states except the first, the start of a line.
+// reset drops all states except the first, where a line starts.
 func (d *dfa) reset() {
 	d.table, d.states, d.index = d.table[:0], d.states[:0], map[string]int32{}
 	d.next = d.next[:0]
 	d.state(lineStart)
 }
 
-// state returns the state of the instructions in d.next, creating it if needed.
+// state returns the state for the instructions in d.next, creating it if needed.
 func (d *dfa) state(before charKind) int32 {
 	slices.Sort(d.next)
 	d.next = slices.Compact(d.next)
@@ -134,8 +134,8 @@ func (d *dfa) state(before charKind) int32 {
 	return s
 }
 
-// seek returns an offset in the first matching line at or after pos, or -1. pos must be the start of a
-// line. It reports false if the pattern has too many states.
+// seek returns an offset in the first matching line at or after pos, or -1. pos must be where a line starts. It reports
+// false if the pattern has too many states.
 func (d *dfa) seek(buf []byte, pos int) (at int, ok bool) {
 	s := int32(0)
 	for i := pos; i < len(buf); {
@@ -171,7 +171,7 @@ func (d *dfa) seek(buf []byte, pos int) (at int, ok bool) {
 	return -1, true
 }
 
-// step computes one entry of the table.
+// step computes one table entry.
 func (d *dfa) step(s, class int32) (next int32, ok bool) {
 	from := d.states[int(s)/d.stride]
 	if len(d.table) > maxTable {
@@ -187,8 +187,7 @@ func (d *dfa) step(s, class int32) (next int32, ok bool) {
 	return next, true
 }
 
-// follow runs the instructions of a state, and of a match that starts here, over one character of the
-// class.
+// follow runs a state's instructions, and a match that starts here, over one character in the class.
 func (d *dfa) follow(from dfaState, class int32) int32 {
 	end := int(class) == len(d.bounds)
 	var r rune
@@ -234,7 +233,7 @@ func (d *dfa) follow(from dfaState, class int32) int32 {
 	return d.state(after)
 }
 
-// emptyFlags returns the empty-width conditions that hold between two characters of a line.
+// emptyFlags returns the empty-width conditions that hold between two characters in a line.
 func emptyFlags(before, after charKind, end bool) syntax.EmptyOp {
 	flags := syntax.EmptyNoWordBoundary
 	if (before == wordChar) != (after == wordChar) {

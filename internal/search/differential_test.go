@@ -116,7 +116,7 @@ func runRipgrep(t testing.TB, root, home string, args []string) []byte {
 	return stdout.Bytes()
 }
 
-// agree compares our results with those of ripgrep on a random tree.
+// agree compares our results with ripgrep's on a random tree.
 func agree(t *testing.T, c chooser, fatalf func(string, ...any)) {
 	root, home := randomTree(t, c)
 	l := &Local{Dir: root, home: home}
@@ -140,7 +140,7 @@ func sortedLines(s string) []string {
 	return lines
 }
 
-// ignoreFiles returns the ignore files of a tree, for failure messages.
+// ignoreFiles returns a tree's ignore files, for failure messages.
 func ignoreFiles(t testing.TB, root string) string {
 	out, err := exec.Command("sh", "-c", `cd "$1/.."; find .. -name '.*ignore' -o -name exclude -o -name ignore -o -name .git | while read -r f; do echo "== $f"; test -f "$f" && cat "$f"; done`, "sh", root).Output()
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// PatternError is an invalid pattern of a query.
+// PatternError is an invalid pattern in a query.
 type PatternError struct {
 	Kind    string // "regular expression", "glob" or "file type"
 	Pattern string
-	Pos     int // byte offset of the problem in Pattern, or -1
+	Pos     int // byte offset in Pattern, or -1
 	Problem string
 	Hint    string // how to fix it; may be empty
 }

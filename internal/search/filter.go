@@ -2,7 +2,7 @@ package search
 
 import "strings"
 
-// filter decides which entries of a directory are searched.
+// filter decides which directory entries are searched.
 type filter struct {
 	globs   rules // with the meaning of "!" inverted
 	chooses bool  // at least one glob selects files, so all others are excluded
@@ -44,7 +44,7 @@ func escapeComment(pattern string) string {
 type candidate struct {
 	dir  string // absolute
 	base string
-	skip int // offset in the path of the part relative to the root of the search
+	skip int // where the path relative to the search root starts
 	full string
 }
 
@@ -55,7 +55,7 @@ func (c *candidate) path() string {
 	return c.full
 }
 
-// admits reports whether a file is searched or a directory entered. Precedence is that of ripgrep.
+// admits reports whether a file is searched or a directory entered. Precedence is as in ripgrep.
 func (f *filter) admits(ig *ignores, c *candidate, dir bool) bool {
 	if c.base == ".git" {
 		return false

@@ -7,7 +7,7 @@ import "bytes"
 // possible. A finder is immutable; its state for one buffer is a [cursor].
 type finder struct {
 	watches []watch
-	exact   bool      // every occurrence is a match of the pattern
+	exact   bool      // every occurrence matches the pattern
 	pair    *pairScan // for a single literal without a rare byte; otherwise nil
 }
 
@@ -21,9 +21,9 @@ type watch struct {
 // the rest is compared.
 type watched struct {
 	literal
-	offset int  // of the watched byte in text
+	offset int  // watched byte's offset in text
 	delta  int  // from there to the guard
-	guard  byte // value of the guard with the bits of mask set
+	guard  byte // guard value with the mask bits set
 	mask   byte
 }
 
@@ -62,7 +62,7 @@ func (w *watched) passes(buf []byte, i int) bool {
 	return g < uint(len(buf)) && buf[g]|w.mask == w.guard || w.delta == 0
 }
 
-// newFinder returns a finder, or nil if there are no literals.
+// newFinder returns a finder, or nil without literals.
 func newFinder(lits []literal, exact bool) *finder {
 	if len(lits) == 0 {
 		return nil
@@ -117,8 +117,8 @@ func (f *finder) find(b byte) *watch {
 	return nil
 }
 
-// byteForms returns the first bytes of all forms of a character. The third forms of k and s are not
-// ASCII: U+212A is E2 84 AA, U+017F is C5 BF.
+// byteForms returns the first byte of each form of a character. The third forms of k and s are not ASCII: U+212A is E2
+// 84 AA, U+017F is C5 BF.
 func byteForms(b byte, fold bool) []byte {
 	switch {
 	case !fold || b < 'a' || b > 'z':
@@ -131,7 +131,7 @@ func byteForms(b byte, fold bool) []byte {
 	return []byte{b, b - 'a' + 'A'}
 }
 
-// cursor is the state of a finder in one buffer.
+// cursor is a finder's state in one buffer.
 type cursor struct {
 	*finder
 	buf  []byte

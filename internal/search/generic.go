@@ -28,10 +28,10 @@ func (g *generic) real(p string) string { return p }
 
 func (g *generic) git(ctx context.Context) gitdir.Files { return gitdir.In(ctx, g.env) }
 
-// globals returns nil: the configuration of the user is unknown.
+// globals returns nil: the user's configuration is unknown.
 func (g *generic) globals() rules { return nil }
 
-// rooted restores the trailing slash of a root directory.
+// rooted restores a root directory's trailing slash.
 func rooted(p string) string {
 	if p == "" || len(p) == 2 && p[1] == ':' {
 		return p + "/"

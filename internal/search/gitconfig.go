@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// excludesFile returns core.excludesFile of a git configuration, with "~/" expanded.
+// excludesFile returns a git configuration's core.excludesFile, with "~/" expanded.
 func excludesFile(config, home string) string {
 	section, value := "", ""
 	for line := range strings.Lines(config) {
@@ -25,8 +25,8 @@ func excludesFile(config, home string) string {
 	return value
 }
 
-// globalExcludes reads the ignore file of the user: core.excludesFile, or git/ignore in the
-// configuration directory. read returns "" for a missing file.
+// globalExcludes reads the user's ignore file: core.excludesFile, or git/ignore in the configuration directory. read
+// returns "" for a missing file.
 func globalExcludes(home, xdg string, read func(path string) string) rules {
 	if xdg == "" && home != "" {
 		xdg = path.Join(home, ".config")

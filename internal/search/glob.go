@@ -22,7 +22,7 @@ type glob struct {
 	fold bool // patterns are lower case, and paths are lowered before they are matched
 }
 
-// element matches one element of a path, or any number of them if deep.
+// element matches one path element, or any number if deep.
 type element struct {
 	deep    bool
 	pattern string
@@ -148,14 +148,14 @@ func (e *element) match(name string) bool {
 	return doublestar.MatchUnvalidated(e.pattern, name)
 }
 
-// onlyNames reports whether the last element of a path alone decides if the glob matches.
+// onlyNames reports whether a path's last element alone decides if the glob matches.
 func (g *glob) onlyNames() bool {
 	return !slices.ContainsFunc(g.alts, func(elems []element) bool {
 		return len(elems) != 2 || !elems[0].deep || elems[1].deep
 	})
 }
 
-// hiddenNames returns a glob of the elements that name hidden files explicitly.
+// hiddenNames returns a glob with the elements that name hidden files explicitly.
 func (g *glob) hiddenNames() *glob {
 	names := &glob{fold: g.fold}
 	for _, elems := range g.alts {

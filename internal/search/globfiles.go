@@ -10,14 +10,14 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Root returns the directory in which the search starts: Path joined with the literal directories at
-// the start of the pattern. "" is the working directory.
+// Root returns the directory in which the search starts: Path joined with the pattern's leading literal directories. ""
+// is the working directory.
 func (q GlobQuery) Root(paths env.Paths) string {
 	root, _ := q.split(paths)
 	return root
 }
 
-// split returns the root of the search and the pattern below it.
+// split returns the search root and the pattern below it.
 func (q GlobQuery) split(paths env.Paths) (root, rest string) {
 	pattern := q.Pattern
 	if paths.IsAbs(pattern) {

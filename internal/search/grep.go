@@ -28,8 +28,8 @@ type chunk struct {
 	done    chan struct{}
 }
 
-// result is the matches of a file. For matches that span lines, marks has the number of matches and
-// lines up to the end of each hit, so that the result can be truncated.
+// result is a file's matches. For matches that span lines, marks has the number of matches and lines up to where each
+// hit ends, so that the result can be truncated.
 type result struct {
 	FileMatch
 	marks []mark
@@ -146,8 +146,8 @@ func (s *search) workerCount() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// produce walks the tree and sends each chunk to both channels. order also keeps the walk from running
-// far ahead of the results.
+// produce walks the tree and sends each chunk to both channels. order also keeps the walk from running far ahead of the
+// results.
 func (s *search) produce(ctx context.Context) {
 	defer close(s.order)
 	defer close(s.work)
@@ -255,8 +255,8 @@ func (s *search) limit(sum *Summary, m *result) (whole bool) {
 	return false
 }
 
-// truncate keeps the first matches of a file and their context. Of matches that share lines it keeps
-// all or none, but at least the first hit.
+// truncate keeps a file's first matches and their context. It keeps all or none of the matches that share lines, but at
+// least the first hit.
 func (m *result) truncate(matches int) {
 	lines := matches
 	if m.marks != nil && matches > 0 {
@@ -298,7 +298,7 @@ func (s *search) consume(ctx context.Context) {
 	}
 }
 
-// path returns the path of an item for results.
+// path returns an item's path for results.
 func (s *search) path(it item) string {
 	if it.node == nil {
 		return s.display
@@ -306,7 +306,7 @@ func (s *search) path(it item) string {
 	return displayPath(s.display, s.root, it.node, it.name)
 }
 
-// displayPath returns the path of a file for results. display is clean or empty.
+// displayPath returns a file's path for results. display is clean or empty.
 func displayPath(display, root string, n *node, name string) string {
 	below := n.abs[len(root):] // empty or starts with a slash
 	switch {
@@ -318,7 +318,7 @@ func displayPath(display, root string, n *node, name string) string {
 	return strings.TrimSuffix(display, "/") + below + "/" + name
 }
 
-// display prepares the path of a query for displayPath.
+// display prepares a query's path for displayPath.
 func display(paths env.Paths, p string) string {
 	if p = paths.ToSlash(paths.Clean(p)); p == "." {
 		return ""

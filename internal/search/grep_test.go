@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fixes the seed of the random trees, because we do not guarantee to agree with ripgrep in
-// every corner case. Use -rapid.seed to try others.
+// TestMain fixes the seed for the random trees, because we do not guarantee to agree with ripgrep in every corner case.
+// Use -rapid.seed to try others.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.seed", "20261115"); err != nil {
 		panic(err)

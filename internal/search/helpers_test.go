@@ -17,8 +17,8 @@ import (
 	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 )
 
-// writeTree writes the files of a txtar archive to a new directory. A name that ends in a slash is a
-// directory; ".git/" is a repository.
+// writeTree writes the files in a txtar archive to a new directory. A name that ends in a slash is a directory; ".git/"
+// is a repository.
 func writeTree(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func writeFile(t testing.TB, name, data string, isDir bool) {
 	}
 }
 
-// isolated returns a Local that ignores the configuration of the user.
+// isolated returns a Local that ignores the user's configuration.
 func isolated(dir string) *Local { return &Local{Dir: dir, home: filepath.Join(dir, "no-home")} }
 
 // diskEnv is an environment without its own search, with only the methods that the generic layer needs.
@@ -99,7 +99,7 @@ func (e diskEnv) ReadDir(_ context.Context, p string) ([]env.FileInfo, error) {
 	return infos, nil
 }
 
-// grepAll collects the results of a query.
+// grepAll collects a query's results.
 func grepAll(t testing.TB, s Searcher, q GrepQuery) ([]FileMatch, Summary) {
 	t.Helper()
 	var out []FileMatch

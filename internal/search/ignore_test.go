@@ -115,7 +115,7 @@ func TestIgnore_GlobalExcludes(t *testing.T) {
 	}
 }
 
-// A worktree whose repository cannot be read has its own rules, and not those of the repository around it.
+// A worktree whose repository cannot be read has its own rules, without those in the surrounding repository.
 func TestLocal_ConfinedWorktreeHasItsOwnRules(t *testing.T) {
 	dir := writeTree(t, "-- .git/ --\n-- .gitignore --\nx\n-- tree/.gitignore --\ny\n-- tree/x --\n-- tree/y --\n")
 	writeFile(t, dir+"/tree/.git", "gitdir: "+dir+"/.git\n", false)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// verdict is the decision of a set of rules on a path.
+// verdict is a rule set's decision on a path.
 type verdict uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 // rules are the lines of one ignore file, in order.
 type rules []rule
 
-// rule is one line of an ignore file.
+// rule is one line in an ignore file.
 type rule struct {
 	negated bool
 	dirOnly bool
@@ -80,8 +80,7 @@ func parseRule(line string) (r rule, ok bool, err error) {
 	return r, true, nil
 }
 
-// match returns the verdict of the last rule that matches. The path after skip is relative to the
-// directory of the ignore file.
+// match returns the last matching rule's verdict. The path after skip is relative to the ignore file's directory.
 func (rs rules) match(c *candidate, skip int, dir bool) verdict {
 	for i := len(rs) - 1; i >= 0; i-- {
 		r := &rs[i]

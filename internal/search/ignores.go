@@ -1,10 +1,9 @@
 package search
 
-// ignores has the rules of a directory, collected from its parents. It is immutable, because
-// subdirectories share it.
+// ignores has a directory's rules, collected from its parents. It is immutable, because subdirectories share it.
 //
-// Rule sets are tried in the order of the fields, and within a field the nearest directory first; the
-// first that decides wins. Git's files apply only inside a repository, up to its root.
+// Rule sets are tried in field order, and within a field the nearest directory first; the first that decides wins.
+// Git's files apply only inside a repository, up to its root.
 type ignores struct {
 	rgignore  []scopedRules
 	ignore    []scopedRules
@@ -21,16 +20,15 @@ type scopedRules struct {
 	skip  int
 }
 
-// found has the ignore files of a directory.
+// found has a directory's ignore files.
 type found struct {
 	dir                         string // absolute, without a slash at its end
-	repo                        bool   // it is the top of a repository
+	repo                        bool   // top of a repository
 	rgignore, ignore, gitignore rules
 	exclude                     rules
 }
 
-// enter returns the rules of a subdirectory. The globals apply to every repository, relative to its
-// root.
+// enter returns the rules for a subdirectory. The globals apply to every repository, relative to its root.
 func (ig *ignores) enter(f found, globals rules) *ignores {
 	if !f.repo && f.rgignore == nil && f.ignore == nil && (f.gitignore == nil || !ig.inRepo) {
 		return ig

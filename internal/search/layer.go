@@ -16,15 +16,15 @@ var (
 	errBinary = errors.New("file is binary")
 )
 
-// headSize is how much of a file is read to detect binary files before the rest is read.
+// headSize is how many bytes are read to detect a binary file before the rest is read.
 const headSize = 64 << 10
 
-// layer accesses the files of an environment. Paths are absolute, with slashes and without a trailing
-// one: the root directory is "", that of a drive "C:".
+// layer accesses an environment's files. Paths are absolute, with slashes and without a trailing slash: the root
+// directory is "", a drive's "C:".
 type layer interface {
 	// paths returns the rules for paths in queries.
 	paths() env.Paths
-	// abs makes a path of a query absolute.
+	// abs makes a query's path absolute.
 	abs(path string) string
 	// real resolves symbolic links if the layer can. Ignore files are looked for above that path.
 	real(path string) string
@@ -35,12 +35,11 @@ type layer interface {
 	readFile(ctx context.Context, path string, buf []byte, limit int64) ([]byte, error)
 	// git reads the files of repositories, to find their roots.
 	git(ctx context.Context) gitdir.Files
-	// globals returns the ignore rules of the user for all repositories.
+	// globals returns the user's ignore rules for all repositories.
 	globals() rules
 }
 
-// directory is an open directory. Its methods take the names of its entries and do not follow
-// symbolic links.
+// directory is an open directory. Its methods take entry names and do not follow symbolic links.
 type directory interface {
 	// list returns the entries in any order. It may use room as a buffer.
 	list(ctx context.Context, room []byte) ([]entry, error)
@@ -63,7 +62,7 @@ type details struct {
 	size    int64
 	modTime time.Time
 	mode    fs.FileMode
-	// changed and inode distinguish versions of a file; 0 if unknown.
+	// changed and inode distinguish a file's versions; 0 if unknown.
 	changed int64
 	inode   uint64
 }

@@ -14,7 +14,7 @@ type literal struct {
 	fold bool
 }
 
-// Limits on the literals of a pattern. More or longer ones do not make the search faster.
+// Limits for a pattern's literals. More or longer literals do not make the search faster.
 const (
 	maxLiterals   = 32
 	maxLiteralLen = 64
@@ -135,7 +135,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// classLiterals lists the characters of a small class.
+// classLiterals lists the characters in a small class.
 func classLiterals(ranges []rune) literalSet {
 	var lits []literal
 	for i := 0; i+1 < len(ranges); i += 2 {
@@ -167,10 +167,10 @@ func alternateLiterals(subs []*syntax.Regexp, depth int) literalSet {
 	return out
 }
 
-// concatLiterals joins adjacent parts whose texts are all known. It returns the cheapest of the joined
-// texts and of the literals that the other parts need.
+// concatLiterals joins adjacent parts whose texts are all known. It returns the cheapest among the joined texts and the
+// literals that the other parts need.
 func concatLiterals(subs []*syntax.Regexp, depth int) literalSet {
-	run := []literal{{}} // the texts of the parts since the last one that is not exact
+	run := []literal{{}} // joined texts since the last part that is not exact
 	var best []literal
 	whole := true
 	consider := func(lits []literal) {
@@ -200,7 +200,7 @@ func concatLiterals(subs []*syntax.Regexp, depth int) literalSet {
 	return literalSet{need: best}
 }
 
-// crossLiterals joins each text of a with each of b. It returns nil if that is not possible.
+// crossLiterals joins each text in a with each in b. It returns nil if that is not possible.
 func crossLiterals(a, b []literal) []literal {
 	if len(a)*len(b) > maxLiterals {
 		return nil
@@ -231,8 +231,8 @@ func bounded(lits []literal) []literal {
 	return lits
 }
 
-// cost estimates the work of searching for lits from the frequency of their bytes: stopping at every
-// occurrence of the rarest byte, and running the pattern at every occurrence of the literal.
+// cost estimates the work to search for lits from their byte frequencies: stopping wherever the rarest byte occurs, and
+// running the pattern wherever the literal occurs.
 func cost(lits []literal) float64 {
 	total := 0.0
 	for _, l := range lits {
@@ -246,7 +246,7 @@ func cost(lits []literal) float64 {
 	return total
 }
 
-// pairFrequency returns the frequency of a byte, including its other case if folded.
+// pairFrequency returns a byte's frequency, including its other case if folded.
 func pairFrequency(b byte, fold bool) int {
 	f := byteFrequency(b)
 	if fold && 'a' <= b && b <= 'z' {
@@ -255,8 +255,8 @@ func pairFrequency(b byte, fold bool) int {
 	return f
 }
 
-// rarest returns the offset of the least frequent byte. In a folded literal k and s are the last
-// choice, because they have a third form.
+// rarest returns the least frequent byte's offset. In a folded literal k and s are the last choice, because they have a
+// third form.
 func rarest(l literal) (offset, frequency int) {
 	frequency = 1 << 30
 	for i := range len(l.text) {

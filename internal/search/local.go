@@ -12,16 +12,15 @@ import (
 	"github.com/reins-agent/reins/internal/gitdir"
 )
 
-// Local searches the local disk. The zero value searches the working directory of the process without
-// confinement. Its methods may be called concurrently.
+// Local searches the local disk. The zero value searches the process's working directory without confinement. Its
+// methods may be called concurrently.
 type Local struct {
-	// Dir is the directory for relative paths; "" is the working directory of the process.
+	// Dir is the directory for relative paths; "" is the process's working directory.
 	Dir string
 
-	// Open, if set, opens files and directories by absolute path. It can refuse paths outside some
-	// directories, and must not block on FIFOs. It is called for the root of a search and for ignore
-	// files; everything else is opened relative to its directory without following links, so that a
-	// search cannot leave its tree.
+	// Open, if set, opens files and directories by absolute path. It can refuse paths outside some directories, and
+	// must not block on FIFOs. It is called for the search root and for ignore files; everything else is opened
+	// relative to its directory without following links, so that a search cannot leave its tree.
 	Open func(path string) (*os.File, error)
 
 	home string // for tests: the directory with the user's git configuration
@@ -37,7 +36,7 @@ func (l *Local) Glob(ctx context.Context, q GlobQuery) (GlobResult, error) {
 	return globFiles(ctx, localLayer{l}, q)
 }
 
-// localLayer is the layer of a Local.
+// localLayer is a Local as a layer.
 type localLayer struct{ *Local }
 
 func (l localLayer) paths() env.Paths { return env.PathsOf(runtime.GOOS) }
@@ -58,7 +57,7 @@ func (l localLayer) real(p string) string {
 	return strings.TrimSuffix(filepath.ToSlash(resolved), "/")
 }
 
-// native converts a path of the layer to one of the platform.
+// native converts a layer path to a platform path.
 func native(p string) string {
 	return filepath.FromSlash(rooted(p))
 }
@@ -108,7 +107,7 @@ func (l localLayer) readFile(_ context.Context, p string, buf []byte, limit int6
 
 func (l localLayer) git(context.Context) gitdir.Files { return confined{gitdir.Host, l} }
 
-// confined reads the files of repositories within the confinement of a Local.
+// confined reads repository files within a Local's confinement.
 type confined struct {
 	gitdir.Files
 	layer localLayer
@@ -126,7 +125,7 @@ func (c confined) Read(p string) ([]byte, error) {
 	return c.layer.readFile(context.Background(), filepath.ToSlash(p), nil, maxIgnoreFile)
 }
 
-// globals reads the configuration of the user. Confinement does not apply, because it only hides files.
+// globals reads the user's configuration. Confinement does not apply, because it only hides files.
 func (l localLayer) globals() rules {
 	home, config := l.home, ""
 	if home == "" {

@@ -153,7 +153,7 @@ func fileMode(mode uint32) fs.FileMode {
 	return m | fs.ModeIrregular
 }
 
-// list returns the entries in the order of the kernel. All names of one system call share a string.
+// list returns the entries in kernel order. All names from one system call share a string.
 func (d *rawDir) list(ctx context.Context, room []byte) ([]entry, error) {
 	var entries []entry
 	for {
@@ -221,7 +221,7 @@ func direntKind(t byte) kind {
 	return otherKind
 }
 
-// changeOf returns the change time and the inode of a file.
+// changeOf returns a file's change time and inode.
 func changeOf(info fs.FileInfo) (changed int64, inode uint64) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// rootDir is a directory identified by its handle. os.Root follows links inside its directory, so
-// what was opened is compared with the entry.
+// rootDir is a directory identified by its handle. os.Root follows links inside its directory, so an opened file is
+// compared with the entry.
 type rootDir struct{ root *os.Root }
 
 func (l localLayer) openDir(_ context.Context, p string) (directory, error) {

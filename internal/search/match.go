@@ -7,9 +7,9 @@ import (
 
 // hit is a range of whole lines with matches. In line mode it is one line.
 type hit struct {
-	start, end int // of the lines, without the last line feed
+	start, end int // line bounds, without the last line feed
 	matches    int
-	spans      []Span // ranges of the matches, if requested
+	spans      []Span // match ranges, if requested
 }
 
 // matcher finds hits in buffers. Each worker has its own.
@@ -20,7 +20,7 @@ type matcher struct {
 	noDFA  bool         // the pattern is too complex for a dfa
 	stop   *atomic.Bool // set when the search is over
 	spans  bool         // fill hit.spans
-	hits   []hit        // of the current buffer; reused
+	hits   []hit        // in the current buffer; reused
 }
 
 // find returns the first hits in buf, at most limit if that is positive. They are valid until the next

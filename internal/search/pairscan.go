@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// pairScan searches for a literal that has only frequent bytes, where watching one byte would stop too
-// often. It tests for two of its bytes at their distance, at eight positions at a time in the lanes of
-// a machine word. Ignoring case costs nothing.
+// pairScan searches for a literal that has only frequent bytes, where watching one byte would stop too often. It tests
+// for two bytes at their distance, at eight positions at a time in the lanes of a machine word. Ignoring case costs
+// nothing.
 type pairScan struct {
-	lit           watched // the watched byte is the first of the pair
+	lit           watched // the watched byte is the pair's first
 	gap           int     // from the first to the second
 	first, second uint64
-	caseless      uint64 // bits to ignore: those of case when folding
+	caseless      uint64 // bits to ignore: case bits when folding
 }
 
 // The number of stops per 65,536 bytes above which a pairScan is faster than watching. When folding,
@@ -22,7 +22,7 @@ const (
 	foldPairThreshold = 150
 )
 
-// newPairScan returns nil if watching one byte is faster or there is no suitable pair.
+// newPairScan returns nil if watching one byte is faster or no pair is suitable.
 func newPairScan(l literal) *pairScan {
 	if _, f := rarest(l); f < foldPairThreshold || !l.fold && f < pairThreshold {
 		return nil
@@ -39,9 +39,8 @@ func newPairScan(l literal) *pairScan {
 	return p
 }
 
-// rarestPair returns the offsets of the two bytes that are least likely to occur together, or zeros.
-// In a folded literal there must be no k or s between them, because their third forms would change the
-// distance.
+// rarestPair returns the offsets of the two bytes that are least likely to occur together, or zeros. In a folded
+// literal no k or s may be between them, because their third forms would change the distance.
 func rarestPair(l literal) (a, b int) {
 	low := 1 << 62
 	for i := range len(l.text) {
@@ -77,7 +76,7 @@ func (p *pairScan) seek(buf []byte, pos int) (at int, sure bool) {
 		u := ((binary.LittleEndian.Uint64(a[8:]) ^ first) | (binary.LittleEndian.Uint64(b[8:]) ^ second)) &^ caseless
 		v := ((binary.LittleEndian.Uint64(a[16:]) ^ first) | (binary.LittleEndian.Uint64(b[16:]) ^ second)) &^ caseless
 		w := ((binary.LittleEndian.Uint64(a[24:]) ^ first) | (binary.LittleEndian.Uint64(b[24:]) ^ second)) &^ caseless
-		// Sets the high bit of each zero lane, and sometimes of the lane above.
+		// Sets each zero lane's high bit, and sometimes that of the lane above.
 		t, u, v, w = (t-lowBits)&^t, (u-lowBits)&^u, (v-lowBits)&^v, (w-lowBits)&^w
 		if (t|u|v|w)&highBits == 0 {
 			continue

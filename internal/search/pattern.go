@@ -14,7 +14,7 @@ type pattern struct {
 	multiline bool
 }
 
-// compilePattern compiles the pattern of a query. Its errors are of type *PatternError.
+// compilePattern compiles a query's pattern. Its errors are of type *PatternError.
 func compilePattern(q *GrepQuery) (*pattern, error) {
 	text := q.Pattern
 	if q.Literal {
@@ -84,7 +84,7 @@ func withoutNewline(re *syntax.Regexp) *syntax.Regexp {
 	return &out
 }
 
-// removeRune removes a character from the ranges of a class.
+// removeRune removes a character from a class's ranges.
 func removeRune(ranges []rune, r rune) []rune {
 	out := make([]rune, 0, len(ranges)+2)
 	for i := 0; i+1 < len(ranges); i += 2 {

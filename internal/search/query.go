@@ -5,10 +5,10 @@ import "time"
 // DefaultMaxFileSize is the default of GrepQuery.MaxFileSize.
 const DefaultMaxFileSize = 32 << 20
 
-// Mode selects what a grep reports for each file.
+// Mode selects what Grep reports for each file.
 type Mode int
 
-// The modes of a grep.
+// Modes for Grep.
 const (
 	Content Mode = iota // the matching lines, with context
 	Files               // only that the file matches
@@ -66,13 +66,13 @@ type FileMatch struct {
 	Lines []Line
 }
 
-// Line is a line of a file, without its line feed.
+// Line is a line in a file, without its line feed.
 type Line struct {
 	Number int  // from 1
 	Match  bool // false for context
 	Cut    bool // Text was truncated to GrepQuery.MaxLine
 	Text   string
-	// Spans are the byte ranges of the matches in the whole line, if GrepQuery.Spans is set.
+	// Spans are the matches' byte ranges in the whole line, if GrepQuery.Spans is set.
 	Spans []Span
 }
 
@@ -83,10 +83,9 @@ type Span struct{ Start, End int }
 type GlobQuery struct {
 	Hide func(path string) bool // skips files and directories by their absolute paths; nil skips none
 
-	// Pattern is matched against paths relative to Path. "*" and "?" do not match a slash, "**" as
-	// a whole element matches any number of directories, and [a-z], [!a-z] and {a,b} are supported.
-	// Literal directories at the start of the pattern are entered even if hidden or ignored. An
-	// absolute pattern replaces Path.
+	// Pattern is matched against paths relative to Path. "*" and "?" do not match a slash, "**" as a whole element
+	// matches any number of directories, and [a-z], [!a-z] and {a,b} are supported. The pattern's leading literal
+	// directories are entered even if hidden or ignored. An absolute pattern replaces Path.
 	Pattern    string
 	Path       string // a directory; "" is the working directory
 	IgnoreCase bool
@@ -121,7 +120,7 @@ const (
 	Unreadable   Reason = "some files or directories could not be read"
 )
 
-// Summary describes what a search did.
+// Summary counts a search's files and results.
 type Summary struct {
 	Files   int // files with matches
 	Matches int // matches in these files

@@ -115,8 +115,8 @@ func randomIgnores(t testing.TB, c chooser, dir string) {
 	}
 }
 
-// floating drops anchored rules. In the ignore file of the user, git and we apply them relative to the
-// repository, but ripgrep relative to the start of the search.
+// floating drops anchored rules. In the user's ignore file, git and we apply them relative to the repository, but
+// ripgrep relative to where the search starts.
 func floating(rules string) string {
 	var b strings.Builder
 	for line := range strings.Lines(rules) {

@@ -12,7 +12,7 @@ var lineFeed = []byte{'\n'}
 type place struct {
 	start, end int
 	number     int
-	hit        int // index of its hit, or -1 for context
+	hit        int // its hit's index, or -1 for context
 }
 
 // renderer converts hits to lines with context. Its slice is reused for the next file.
@@ -21,7 +21,7 @@ type renderer struct {
 	places                 []place
 }
 
-// lines returns the lines of the hits and their context. It copies their text.
+// lines returns the hits' lines and their context. It copies their text.
 func (r *renderer) lines(buf []byte, hits []hit) []Line {
 	r.collect(buf, hits)
 	size := 0
@@ -49,8 +49,8 @@ func (r *renderer) lines(buf []byte, hits []hit) []Line {
 // collect finds the lines to report, in order and without duplicates.
 func (r *renderer) collect(buf []byte, hits []hit) {
 	r.places = r.places[:0]
-	counted, number := 0, 1 // number is the number of the line at counted
-	done := 0               // start of the first line not reported yet
+	counted, number := 0, 1 // number is the line number at counted
+	done := 0               // where the first line not reported yet starts
 	for i, h := range hits {
 		start := backLines(buf, done, h.start, r.before)
 		number += bytes.Count(buf[counted:start], lineFeed)
@@ -67,7 +67,7 @@ func (r *renderer) collect(buf []byte, hits []hit) {
 	}
 }
 
-// add adds the lines that start in buf[pos:until], and returns the start of the next line.
+// add adds the lines that start in buf[pos:until], and returns where the next line starts.
 func (r *renderer) add(buf []byte, pos, until int, number *int, hit int) int {
 	for pos < until && pos < len(buf) {
 		end := lineEnd(buf, pos)
@@ -78,7 +78,7 @@ func (r *renderer) add(buf []byte, pos, until int, number *int, hit int) int {
 	return pos
 }
 
-// backLines returns the start of the n-th line before the one at pos, but not before low.
+// backLines returns where the n-th line before pos starts, but not before low.
 func backLines(buf []byte, low, pos, n int) int {
 	for ; n > 0 && pos > low; n-- {
 		pos = max(low, low+bytes.LastIndexByte(buf[low:pos-1], '\n')+1)
@@ -86,7 +86,7 @@ func backLines(buf []byte, low, pos, n int) int {
 	return pos
 }
 
-// cut returns the end of a line after truncation. It does not split a character.
+// cut returns where a line ends after truncation. It does not split a character.
 func (r *renderer) cut(buf []byte, p place) int {
 	if r.maxLine <= 0 || p.end-p.start <= r.maxLine {
 		return p.end

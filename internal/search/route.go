@@ -10,8 +10,8 @@ import (
 
 // route leads from an environment through its wrappers to a searcher underneath.
 //
-// Each wrapper translates the path of a search, or refuses it. The searcher then bypasses the wrappers,
-// so it must not follow links, which could lead to paths that a wrapper would refuse.
+// Each wrapper translates a search path, or refuses it. The searcher then bypasses the wrappers, so it must not follow
+// links, which could lead to paths that a wrapper would refuse.
 type route struct {
 	top      env.Environment
 	wrappers []env.Wrapper
@@ -67,8 +67,8 @@ func (p *passage) finish(err error) {
 // moved reports whether the wrappers changed the path.
 func (p *passage) moved() bool { return p.from != p.to }
 
-// shown converts a path of the searcher to one above the wrappers. It reports false for a path that is
-// not below the searched one.
+// shown converts a searcher path to a path above the wrappers. It reports false for a path that is not below the
+// searched path.
 func (p *passage) shown(path string) (string, bool) {
 	from, to := display(p.paths, p.from), display(p.paths, p.to)
 	if path == to {

@@ -187,7 +187,7 @@ func TestSearch_ScopesConfineTheSearchBelowThem(t *testing.T) {
 	}
 }
 
-// stray is an environment whose search returns a result outside of the searched path.
+// stray is an environment whose search returns a result outside the searched path.
 type stray struct{ env.Environment }
 
 func (s stray) NoLinks(env.Environment) env.Environment { return s }
@@ -250,7 +250,7 @@ func TestSearch_EachSearchBelowALoggerIsLoggedOnce(t *testing.T) {
 
 // Windows paths work on every platform.
 func TestSearch_WindowsPathsEverywhere(t *testing.T) {
-	e := newCounting(t, "windows").Environment // without a search of its own
+	e := newCounting(t, "windows").Environment // without its own search
 	for path, want := range map[string][]string{
 		`sub\d`:         {"sub/d/b.go", "sub/d/e/c.txt"},
 		`C:\work\sub\d`: {"C:/work/sub/d/b.go", "C:/work/sub/d/e/c.txt"},

@@ -5,16 +5,15 @@
 // Ignore files, hidden files and binary files are treated as ripgrep treats them by default. Symbolic
 // links are not followed.
 //
-// Most of the speed comes from not running the regular expression. If every match must contain one of
-// a few literals, only lines with such a literal are matched with package regexp. Patterns without
-// literals run as a DFA.
+// The search is fast because it rarely runs the regular expression. If every match must contain one of a few literals,
+// only lines with such a literal are matched with package regexp. Patterns without literals run as a DFA.
 //
-// Regular expressions are those of package regexp: without lookahead, lookbehind and backreferences.
+// Regular expressions have package regexp's syntax: without lookahead, lookbehind and backreferences.
 //
-// Files are read through one of two layers. [Local] reads the local disk with few system calls; for
-// any other [env.Environment], ReadDir and Open are used. Everything above the layer is shared, so
-// both return the same results. An environment that implements [Searcher] also serves its wrappers,
-// such as those of [env.ReadOnly], [env.Logged] and [env.Scoped].
+// Files are read through one of two layers. [Local] reads the local disk with few system calls; for any other
+// [env.Environment], ReadDir and Open are used. Everything above the layer is shared, so both return the same results.
+// An environment that implements [Searcher] also serves its wrappers, such as [env.ReadOnly], [env.Logged] and
+// [env.Scoped].
 package search
 
 import (
@@ -23,8 +22,8 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Searcher is implemented by environments with their own, faster search. The contract is that of
-// [Grep] and [Glob]. Tool calls and scopes use it if the view of [env.NoLinks] implements it too.
+// Searcher is implemented by environments with their own, faster search. It has the same contract as [Grep] and [Glob].
+// Tool calls and scopes use it if the view that [env.NoLinks] returns implements it too.
 type Searcher interface {
 	Grep(ctx context.Context, q GrepQuery, yield func(FileMatch) bool) (Summary, error)
 	Glob(ctx context.Context, q GlobQuery) (GlobResult, error)

@@ -23,8 +23,8 @@ type TreeEntry struct {
 	Stat TreeStat
 }
 
-// TreeStat distinguishes versions of a file without reading it. For a symbolic link it describes the
-// link. Times are nanoseconds since 1970. ChangeTime and Inode are 0 where unavailable.
+// TreeStat distinguishes a file's versions without reading it. For a symbolic link it describes the link. Times are
+// nanoseconds since 1970. ChangeTime and Inode are 0 where unavailable.
 type TreeStat struct {
 	Size       int64
 	Mode       fs.FileMode
@@ -40,10 +40,9 @@ func (d *details) stat() TreeStat {
 	return TreeStat{d.size, d.mode, d.modTime.UnixNano(), d.changed, d.inode}
 }
 
-// Tree calls visit for every regular file, directory and symbolic link below Dir, including hidden
-// ones, but not for .git and ignored files. .gitignore files apply even without a repository. A
-// directory comes before its entries, which are sorted by name. The entry is valid only during the
-// call. If visit returns an error, Tree returns it.
+// Tree calls visit for every regular file, directory and symbolic link below Dir, including hidden ones, but not for
+// .git and ignored files. .gitignore files apply even without a repository. A directory comes before its entries, which
+// are sorted by name. The entry is valid only during the call. If visit returns an error, Tree returns it.
 func (l *Local) Tree(ctx context.Context, q TreeQuery, visit func(*TreeEntry) error) error {
 	layer := localLayer{l}
 	root := layer.abs("")
@@ -59,13 +58,13 @@ func (l *Local) Tree(ctx context.Context, q TreeQuery, visit func(*TreeEntry) er
 	return errors.Join(failed, err, ctx.Err())
 }
 
-// treeWalk is a walk of a whole tree.
+// treeWalk walks a whole tree.
 type treeWalk struct {
 	TreeQuery
 	skip int // length of the root path and a slash
 }
 
-// rel returns the path of a directory relative to the root.
+// rel returns a directory's path relative to the root.
 func (t *treeWalk) rel(n *node) string {
 	if len(n.abs) < t.skip {
 		return ""
@@ -84,7 +83,7 @@ func (t *treeWalk) skips(n *node, e *entry) bool {
 	return t.SkipDir(e.name)
 }
 
-// look adds details to the entries of a directory, and drops those that were removed or replaced.
+// look adds details to a directory's entries, and drops entries that were removed or replaced.
 func (t *treeWalk) look(ctx context.Context, n *node, entries []entry) []entry {
 	kept := entries[:0]
 	for _, e := range entries {

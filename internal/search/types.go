@@ -98,7 +98,7 @@ var typeGlobs = map[string]string{
 	"zig":        "*.zig",
 }
 
-// typeGlob returns a glob for the names of all files of the given types, or nil for no types.
+// typeGlob returns a glob for all file names that have one of the given types, or nil without types.
 func typeGlob(types []string) (*glob, error) {
 	if len(types) == 0 {
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 // lookAhead is the number of sibling directories to list ahead.
 const lookAhead = 8
 
-// listRoom is the size of the buffer for listing a directory.
+// listRoom is the buffer size for listing a directory.
 const listRoom = 32 << 10
 
 // walker visits a tree in path order. It reads the next directories in the background.
@@ -35,7 +35,7 @@ type walker struct {
 	rooms    sync.Pool // of *[]byte, for list
 }
 
-// node is a directory of the walk. It stays open until its last holder releases it.
+// node is a directory in the walk. It stays open until its last holder releases it.
 type node struct {
 	parent  *node
 	abs     string // path to open
@@ -56,8 +56,8 @@ func (n *node) release() {
 	}
 }
 
-// walk calls visit for each admitted file below the root, in path order, until it returns false. n is
-// the directory of the file. visit must retain n to use it later.
+// walk calls visit for each admitted file below the root, in path order, until it returns false. n is the file's
+// directory. visit must retain n to use it later.
 func (w *walker) walk(ctx context.Context, visit func(n *node, e *entry) bool) error {
 	w.place = w.layer.real(w.root)
 	ig := &ignores{}
@@ -158,7 +158,7 @@ func (w *walker) prefetch(ctx context.Context, batch []*node) {
 	})
 }
 
-// enter opens and loads a directory. One that cannot be read is counted and left empty.
+// enter opens and loads a directory. An unreadable directory is counted and left empty.
 func (w *walker) enter(ctx context.Context, n *node) {
 	dir, err := n.parent.dir.open(ctx, path.Base(n.abs))
 	if err == nil {
@@ -210,7 +210,7 @@ func (w *walker) load(ctx context.Context, n *node) error {
 	return nil
 }
 
-// found reads the ignore files of a directory.
+// found reads a directory's ignore files.
 func (w *walker) found(ctx context.Context, n *node, entries []entry) found {
 	f := found{dir: n.at}
 	for i := range entries {
@@ -228,7 +228,7 @@ func (w *walker) found(ctx context.Context, n *node, entries []entry) found {
 	return f
 }
 
-// ancestors returns the rules of the directories above the root.
+// ancestors returns the rules from the directories above the root.
 func (w *walker) ancestors(ctx context.Context) *ignores {
 	ig := &ignores{}
 	for i := 0; i < len(w.place); i++ {
@@ -251,7 +251,7 @@ const maxIgnoreFile = 1 << 20
 
 func (w *walker) rules(ctx context.Context, p string) rules { return parseIgnore(w.text(ctx, p)) }
 
-// text returns the content of a small file, or "" if it cannot be read.
+// text returns a small file's content, or "" if it cannot be read.
 func (w *walker) text(ctx context.Context, p string) string {
 	data, err := w.layer.readFile(ctx, p, nil, maxIgnoreFile)
 	if err != nil {
@@ -260,9 +260,9 @@ func (w *walker) text(ctx context.Context, p string) string {
 	return string(data)
 }
 
-// repo reports whether a directory is the top of a repository, and reads info/exclude. Where git finds none, or fails, the
-// rules of the repository around the directory apply. A repository that cannot be read, such as that of a worktree whose
-// files are elsewhere, still has its own rules.
+// repo reports whether a directory is the top of a repository, and reads info/exclude. If git finds no repository, or
+// fails, the surrounding repository's rules apply. A repository that cannot be read, such as a worktree's whose files
+// are elsewhere, still has its own rules.
 func (w *walker) repo(ctx context.Context, dir string) (found bool, exclude rules) {
 	r, err := gitdir.At(w.layer.git(ctx), rooted(dir))
 	switch {

@@ -47,7 +47,7 @@ func (w *worker) chunk(ctx context.Context, c *chunk) {
 	}
 }
 
-// load returns the text of a file, or false if the file is skipped.
+// load returns a file's text, or false if the file is skipped.
 func (w *worker) load(ctx context.Context, it item, counts *Summary) (text []byte, ok bool) {
 	data, err := w.read(ctx, it)
 	if cap(data) > cap(w.buf) {

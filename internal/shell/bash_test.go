@@ -18,10 +18,10 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// TestBash_EverythingThatBashRunsIsJudged generates scripts, runs them with the real bash, with programs that only
-// log their arguments, and checks that the analysis has every command that ran and every file that was created.
-// Where the system permits it, bash runs in namespaces of its own; the scripts write only below their directories
-// in any case. REINS_FUZZ=60s makes it run for that long with other scripts each time.
+// TestBash_EverythingThatBashRunsIsJudged generates scripts, runs them with the real bash, with programs that only log
+// their arguments, and checks that the analysis has every command that ran and every file that was created. Where the
+// system permits it, bash runs in its own namespaces; the scripts write only below their directories in any case.
+// REINS_FUZZ=60s makes it run for that long with other scripts each time.
 func TestBash_EverythingThatBashRunsIsJudged(t *testing.T) {
 	seed, until := int64(1), time.Time{}
 	if s := os.Getenv("REINS_FUZZ"); s != "" {
@@ -56,7 +56,7 @@ func (r *bashResult) add(s bashResult) {
 	r.scripts, r.precise, r.ran, r.created = r.scripts+s.scripts, r.precise+s.precise, r.ran+s.ran, r.created+s.created
 }
 
-// fakes are programs that log their arguments. The real ones only run other programs.
+// fakes are programs that log their arguments. The real programs only run other programs.
 var (
 	fakes = []string{"c1", "c2", "c3", "rm", "cat", "git", "curl", "sort", "sed"}
 	reals = []string{"env", "xargs", "nice", "timeout", "sh", "bash", "find", "seq"}
@@ -66,8 +66,8 @@ const fakeProgram = `#!/bin/sh
 { printf '%s\0' "$#" "${0##*/}"; [ $# = 0 ] || printf '%s\0' "$@"; } >> "${0%/bin/*}/log.$$"
 `
 
-// The driver runs the scripts, several at a time, with limits for time and file sizes. In namespaces, nothing
-// outlives it, there is no network, and only its directory can be written.
+// The driver runs the scripts, several at a time, with limits for time and file sizes. In namespaces, no process
+// outlives it, the network is unreachable, and only its directory can be written.
 const bashDriver = `
 if [ "$2" = namespaces ]; then
 	mount --bind "$1" "$1" && mount -o remount,bind,ro / || exit 1
@@ -82,7 +82,7 @@ printf '%s\0' "$1"/s/* | xargs -0 -P 8 -n 1 bash -c 'one "$0" "$1"' "$1"
 exit 0
 `
 
-// runBash runs scripts and checks what they did.
+// runBash runs scripts and checks their effects.
 func runBash(t *testing.T, lines []string) (r bashResult) {
 	t.Helper()
 	root := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// arg is a word of a command with the values it may have.
+// arg is a command word with the values it may have.
 type arg []value
 
 func literal(s string) arg { return arg{exact(s)} }
@@ -63,7 +63,7 @@ func (g arg) several() bool {
 	return slices.ContainsFunc(g, func(v value) bool { return v.many })
 }
 
-// couldBe reports whether the word, or one that it becomes, may be one of a list.
+// couldBe reports whether the word, or one that it becomes, may be in a list.
 func (g arg) couldBe(list []string) bool {
 	return slices.ContainsFunc(g, func(v value) bool {
 		switch {
@@ -108,7 +108,7 @@ func braces(w *syntax.Word) ([]*syntax.Word, bool) {
 	return list, true
 }
 
-// args evaluates the words of a command.
+// args evaluates a command's words.
 func (a *analyzer) args(list []*syntax.Word, st *state) []arg {
 	var args []arg
 	for _, w := range list {
@@ -177,7 +177,7 @@ func (a *analyzer) call(c *syntax.CallExpr, st *state) flow {
 	return here
 }
 
-// cd follows a change of the working directory.
+// cd follows a change of directory.
 func (a *analyzer) cd(args []arg, st *state) flow {
 	a.moved()
 	if len(args) > 1 && args[1].is("--") || len(args) > 1 && args[1].is("-L") {
@@ -211,7 +211,7 @@ func (a *analyzer) cd(args []arg, st *state) flow {
 // standardDirs are where the system keeps its programs.
 var standardDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin"}
 
-// programName returns the name of a program, or false if it is not one of the system's.
+// programName returns a program's name, or false if it is not a system program.
 func programName(word string) (string, bool) {
 	if !strings.ContainsAny(word, `/\`) {
 		return word, word != "" && word != "." || word == "."
@@ -219,7 +219,7 @@ func programName(word string) (string, bool) {
 	return path.Base(word), slices.Contains(standardDirs, path.Dir(word))
 }
 
-// run analyses a command given by its words, and returns what it prints.
+// run analyses a command given by its words, and returns its output.
 func (a *analyzer) run(args []arg, st *state) output {
 	name, ok := args[0].text()
 	if !ok {
@@ -262,7 +262,7 @@ func (a *analyzer) run(args []arg, st *state) output {
 	return out
 }
 
-// builtins are those of bash among the programs that are known. Variables do not change what they do.
+// builtins are bash builtins among the known programs. Variables do not affect them.
 var builtins = strings.Fields(": [ break continue echo exit false getopts help jobs mapfile printf pwd read readarray return set " +
 	"shift shopt test times true type unset wait")
 
@@ -306,7 +306,7 @@ func (in *invocation) searches(g arg) {
 	}
 }
 
-// judge determines the effect of a program.
+// judge determines a program's effect.
 func (in *invocation) judge() output {
 	if f, ok := special[in.name]; ok {
 		return f(in)
@@ -320,8 +320,8 @@ func (in *invocation) judge() output {
 	return text
 }
 
-// mentions records the paths that the words of an unknown program name. The program may write those that are
-// protected.
+// mentions records the paths that an unknown program's words name. The program may write the protected paths among
+// them.
 func (in *invocation) mentions() {
 	for _, g := range in.args {
 		for _, v := range g {
@@ -332,7 +332,7 @@ func (in *invocation) mentions() {
 	}
 }
 
-// mentioned returns the paths that a word may name: itself, or the value of an option.
+// mentioned returns the paths that a word may name: itself, or an option's value.
 func (in *invocation) mentioned(word string) (found []string) {
 	candidates := []string{word}
 	if _, after, ok := strings.Cut(word, "="); ok {
@@ -359,7 +359,7 @@ func (in *invocation) mentioned(word string) (found []string) {
 	return found
 }
 
-// form returns the text of the word with 0 for each number that is not known, if nothing else in it is unknown.
+// form returns the word's text with 0 for each unknown number, if nothing else in it is unknown.
 func (g arg) form() (string, bool) {
 	if len(g) != 1 {
 		return "", false

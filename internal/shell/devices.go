@@ -19,7 +19,7 @@ var formatters = map[string][]string{
 	"diskutil":   {"eraseDisk", "eraseVolume", "partitionDisk", "zeroDisk", "randomDisk", "secureErase"},
 }
 
-// formats records the devices that a program overwrites, if it is one of the formatters.
+// formats records the devices that a program overwrites, if it is a known formatter.
 func (in *invocation) formats() {
 	words, known := formatters[in.name]
 	if !known && !strings.HasPrefix(in.name, "mkfs") {
@@ -40,7 +40,7 @@ func (in *invocation) formats() {
 	}
 }
 
-// anyOf reports whether the word is one of a list, or has one of its letters among other options.
+// anyOf reports whether the word is in a list, or has one of its letters among other options.
 func (g arg) anyOf(list []string) bool {
 	text, ok := g.text()
 	return ok && slices.ContainsFunc(list, func(w string) bool {

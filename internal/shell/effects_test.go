@@ -84,7 +84,8 @@ func TestAnalyze_MentionsPathsOfToolsThatDoMore(t *testing.T) {
 	}
 }
 
-// A search may start at absolute and relative directories. The relative ones are in the working directory, in any order.
+// A search may start at absolute and relative directories. Relative directories are in the working directory, in any
+// order.
 func TestAnalyze_SearchesMixAbsoluteAndRelativeDirectories(t *testing.T) {
 	for line, want := range map[string][]string{
 		"find sub /tmp/x -type f | xargs rm":             {"/repo/sub", "/tmp/x"},

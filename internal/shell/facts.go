@@ -6,16 +6,16 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// facts are what is known about the variables of a line, wherever it sets them. The order does not matter: a
-// function, a loop or a trap may run a part again later. An analysis that learns something new is repeated.
+// facts are the known facts about a line's variables, wherever it sets them. The order does not matter: a function, a
+// loop or a trap may run a part again later. An analysis that learns something new is repeated.
 type facts struct {
 	learned   bool
 	collected map[string]bool // texts whose assignments are known
 	vars      map[string][]*syntax.Word
 	opaque    map[string]bool   // variables whose values are only known when the line runs
 	numbers   map[string]bool   // variables that are assigned by arithmetic
-	sources   map[string]output // variables that are read from the output of a command
-	exports   map[string]bool   // variables that all programs of the line see
+	sources   map[string]output // variables that are read from a command's output
+	exports   map[string]bool   // variables that all programs in the line see
 	removed   map[string]bool   // functions and variables that the line removes somewhere
 	anything  bool              // any variable may have any value, and any function may be gone
 	cds       bool              // the line changes its directory somewhere
@@ -37,14 +37,14 @@ func (f *facts) learn(fact *bool) {
 	}
 }
 
-// note adds a name to one of the sets, and records whether it is new.
+// note adds a name to a set, and records whether it is new.
 func (f *facts) note(set map[string]bool, name string) {
 	if !set[name] {
 		set[name], f.learned = true, true
 	}
 }
 
-// reads records that a variable is read from the output of a command. A second source makes its value unknown.
+// reads records that a variable is read from a command's output. A second source makes its value unknown.
 func (f *facts) reads(name string, from output) {
 	known, ok := f.sources[name]
 	switch {
@@ -55,7 +55,7 @@ func (f *facts) reads(name string, from output) {
 	}
 }
 
-// assigns reports whether the line gives a variable values of its own.
+// assigns reports whether the line assigns to a variable.
 func (f *facts) assigns(name string) bool {
 	_, reads := f.sources[name]
 	return len(f.vars[name]) > 0 || f.numbers[name] || reads

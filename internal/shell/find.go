@@ -33,7 +33,7 @@ func (in *invocation) find() output {
 	return f.out
 }
 
-// finder goes through the words of a find command.
+// finder walks a find command's words.
 type finder struct {
 	*invocation
 	at      int // the next word
@@ -51,7 +51,7 @@ func (f *finder) next() arg {
 	return literal("")
 }
 
-// value returns the next word as the value of a test. If it may become several words, one may be an action.
+// value returns the next word as a test's value. If it may become several words, one may be an action.
 func (f *finder) value() arg {
 	g := f.next()
 	if g.several() && g.couldBe(findWidens) {
@@ -188,7 +188,7 @@ func (f *finder) exec(action string) {
 	f.inner(command, f.from.origin(), st)
 }
 
-// tests are those of a find command, as far as they restrict the names of the files.
+// tests are a find command's tests, as far as they restrict the file names.
 type tests struct {
 	starts       []arg
 	names        []string
@@ -215,7 +215,7 @@ func (x *tests) or() {
 	x.alternatives++
 }
 
-// origin returns what is known about the names, or nil.
+// origin returns the known facts about the names, or nil.
 func (x *tests) origin() *origin {
 	o := &origin{files: x.regular && !x.follows && !x.unsure, all: !x.narrow}
 	if x.named && !x.unnamed && !x.unsure && !x.follows { // a linked directory may have any name

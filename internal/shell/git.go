@@ -55,7 +55,7 @@ var gitLists = map[string]struct {
 // gitNegations are options of branch and tag that begin with "no-" and undo no listing.
 var gitNegations = []string{"no-contains", "no-merged", "no-color", "no-column", "no-abbrev"}
 
-// gitSub are subcommands whose first word selects what they do.
+// gitSub are subcommands whose first word selects their effect.
 var gitSub = map[string][]string{
 	"stash": {"list", "show"}, "remote": {"", "-v", "--verbose", "get-url"}, "reflog": {"", "show", "exists"}, "worktree": {"list"},
 	"notes": {"", "list", "show"}, "bisect": {"log"}, "submodule": {"status"}, "config": {}, "bundle": {"verify", "list-heads"},
@@ -71,8 +71,8 @@ var harmlessSettings = lazy.Regexp(`^(color\.[a-z]+(\.[a-z]+)?|core\.(quotepath|
 var gitFlags = strings.Fields("--no-pager -P --no-optional-locks --no-replace-objects --no-lazy-fetch --no-advice " +
 	"--literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs")
 
-// git handles git. Reading commands use the configuration of the repository, which may name programs to run;
-// Effect.Repos lists these repositories.
+// git handles git. Reading commands use the repository's configuration, which may name programs to run; Effect.Repos
+// lists these repositories.
 func (in *invocation) git() output {
 	dirs, rest, ok := in.gitGlobals()
 	if !ok {
@@ -129,7 +129,7 @@ func (in *invocation) git() output {
 // verifies matches a format that runs gpg.
 var verifies = lazy.Regexp(`%G|%\([-+ a-z]*signature`)
 
-// gitSub handles a subcommand whose first word selects what it does.
+// gitSub handles a subcommand whose first word selects its effect.
 func (in *invocation) gitSub(sub string, reads []string) output {
 	first := ""
 	if len(in.args) > 0 {
@@ -242,7 +242,7 @@ func leaves(p string) bool {
 	return strings.HasPrefix(p, "/") || slices.Contains(strings.Split(p, "/"), "..")
 }
 
-// gitNames returns what a command prints: names if its options leave nothing else.
+// gitNames returns a command's output: names if its options leave nothing else.
 func gitNames(sub string, opts []option, rest []arg) output {
 	only := slices.ContainsFunc(opts, func(o option) bool {
 		return o.long == "name-only" && (sub == "diff" || sub == "ls-tree") || sub == "grep" && o.in("l",

@@ -7,13 +7,13 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// program describes how a program reads its words, as far as it matters for what it does.
+// program describes how a program reads its words, as far as that determines its effect.
 type program struct {
-	// writes are options that make it write a file or run something else: letters, and long names without
-	// dashes. An abbreviation of a long name counts too.
+	// writes are options that make it write a file or run something else: letters, and long names without dashes. An
+	// abbreviated long name counts too.
 	writes     string
 	writesLong []string
-	// outputs are those of writes whose value is a file that the program writes.
+	// outputs are the writes options whose value is a file that the program writes.
 	outputs     string
 	outputsLong []string
 	// values are letters whose option takes the rest of its word, or the next word, as its value.
@@ -25,7 +25,7 @@ type program struct {
 	// indirect are options that make it read files that another file names, or uncompress them with a program.
 	indirect     string
 	indirectLong []string
-	// operands is the meaning of the other words.
+	// operands is how the other words are used.
 	operands operands
 	// skip is how many operands come before the files, such as a pattern.
 	skip int
@@ -46,7 +46,7 @@ type program struct {
 	deepIf   string
 	deepLong []string
 	prints   output
-	// filter means that it prints the lines it reads as they are, unless it gets one of the changes.
+	// filter means that it prints the lines it reads unchanged, unless an option in changes is set.
 	filter  bool
 	changes string
 	// names are options that make it print the names of files.
@@ -76,7 +76,7 @@ const (
 type option struct {
 	letter byte   // 0 for a long option
 	long   string // without dashes
-	value  arg    // nil if there is none
+	value  arg    // nil without a value
 }
 
 // parse splits words into options and operands as getopt does. It reports false if a word may be an option
@@ -86,7 +86,7 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 	for i := 0; i < len(args); i++ {
 		word, ok := args[i].text()
 		if w := args[i].word(); !ok && globValue().MatchString(w) {
-			word, ok = w, true // whatever matches is a value of the same option
+			word, ok = w, true // any match is a value for the same option
 		}
 		if g := args[i]; !ok && len(g) == 1 && !g[0].known && !g[0].many && globValue().MatchString(g[0].text) {
 			name, _, _ := strings.Cut(g[0].text[2:], "=")
@@ -137,8 +137,8 @@ func (p program) parse(args []arg) (opts []option, rest []arg, certain bool) {
 	return opts, rest, certain
 }
 
-// spills returns the operands with the value of an option if it may become several words, or none. Then the next
-// words may be operands or options too.
+// spills returns the operands with an option's value if it may become several words, or none. Then the next words may
+// be operands or options too.
 func (p program) spills(g arg, rest []arg, certain bool) ([]arg, bool) {
 	if g.several() && (p.operands == secondOut || slices.ContainsFunc(g, func(v value) bool { return !v.number })) {
 		return append(rest, g), false
@@ -149,12 +149,12 @@ func (p program) spills(g arg, rest []arg, certain bool) ([]arg, bool) {
 // globValue matches an option whose value is an unquoted pattern, such as --include=*.go.
 var globValue = lazy.Regexp(`^--[a-z-]+=`)
 
-// takesValue reports whether a long option, perhaps abbreviated, is in one of the lists.
+// takesValue reports whether a long option, perhaps abbreviated, is in any list.
 func takesValue(name string, lists ...[]string) bool {
 	return slices.ContainsFunc(lists, func(l []string) bool { return named(name, l) })
 }
 
-// named reports whether a long option is, or may abbreviate, one of the names.
+// named reports whether a long option is, or may abbreviate, a name in the list.
 func named(name string, list []string) bool {
 	return name != "" && slices.ContainsFunc(list, func(n string) bool { return strings.HasPrefix(n, name) })
 }
@@ -254,7 +254,7 @@ func (in *invocation) parents(g arg) {
 	}
 }
 
-// isGrep reports whether the program is grep by one of its names.
+// isGrep reports whether the program is grep under any name.
 func (in *invocation) isGrep() bool {
 	return in.name == "grep" || in.name == "egrep" || in.name == "fgrep"
 }
@@ -271,7 +271,7 @@ func (o option) excludes() bool {
 	return ok && strings.HasPrefix(w, "!")
 }
 
-// chosen returns the patterns of the files that a search is restricted to, or nil if it is not.
+// chosen returns the patterns for the files that a search is restricted to, or nil if it is not.
 func (in *invocation) chosen(opts []option) (names []string) {
 	for _, o := range opts {
 		switch {
@@ -309,7 +309,7 @@ func withHidden(names []string) (all []string) {
 	return all
 }
 
-// output returns what a program prints.
+// output returns a program's output.
 func (p program) output(opts []option, piped bool, stdin output) output {
 	switch {
 	case slices.ContainsFunc(opts, func(o option) bool { return o.in(p.names, p.namesLong) }):
@@ -328,7 +328,7 @@ func (p program) output(opts []option, piped bool, stdin output) output {
 // plainNames are long options with which a search still prints names only.
 var plainNames = []string{"files-with-matches", "files-without-match", "files", "include", "exclude", "exclude-dir", "recursive", "glob", "iglob", "type", "type-not", "hidden", "no-ignore", "ignore-case", "fixed-strings", "word-regexp", "max-depth", "sort", "regexp", "name-only", "cached", "others", "modified", "exclude-standard", "diff-filter", "staged", "merge-base"}
 
-// operands records what a program does with the words that are not options.
+// operands records a program's effect on the words that are not options.
 func (in *invocation) operands(p program, rest []arg, skip int, deep bool) {
 	if skip > 0 && len(rest) > 0 && rest[0].several() {
 		skip = 0 // the pattern may be one word or many

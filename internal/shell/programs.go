@@ -11,7 +11,7 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 // checksum describes programs that, with -c, read the files that a list names.
 var checksum = program{values: "al", indirect: "c", indirectLong: []string{"check"}}
 
-// programs are those that only read, unless one of the options listed here makes them do more.
+// programs only read, unless one of the options listed here makes them do more.
 var programs map[string]program
 
 func fillPrograms() {
@@ -114,7 +114,7 @@ var versionFlags = map[string]string{"java": "-version", "javac": "-version", "g
 	"npm": "-v", "python": "-V", "python3": "-V", "pip": "-V", "pip3": "-V", "ruby": "-v", "php": "-v", "cargo": "-V",
 	"rustc": "-V", "gcc": "-v", "deno": "-V", "bun": "-v", "yarn": "-v", "pnpm": "-v", "tsc": "-v", "docker": "-v", "make": "-v"}
 
-// asksVersion reports whether a command only prints the version of a program.
+// asksVersion reports whether a command only prints a program's version.
 func (in *invocation) asksVersion() bool {
 	if len(in.args) != 1 {
 		return false

@@ -33,7 +33,7 @@ func (in *invocation) sed() output {
 	return text
 }
 
-// sedCommand are the words of sed by what they mean.
+// sedCommand classifies sed's words.
 type sedCommand struct {
 	files, scripts []arg
 	fromFile       bool // a script is in a file
@@ -90,7 +90,7 @@ func (c *sedCommand) takeEdits(words []arg) (args []arg) {
 	return args
 }
 
-// sedBackup records the file that sed -i makes of an edited one. In the suffix, "*" stands for its name.
+// sedBackup records the file that sed -i makes from an edited file. In the suffix, "*" stands for its name.
 func (in *invocation) sedBackup(g arg, suffix string) {
 	if suffix == "" {
 		return
@@ -156,7 +156,7 @@ func sedOnlyPrints(s string) bool {
 		case '#':
 			s = s[strings.Index(s+"\n", "\n"):]
 		case 'a', 'i', 'c':
-			return !strings.Contains(s, "\n") // text to the end of the line
+			return !strings.Contains(s, "\n") // text up to the line end
 		case 's', 'y':
 			if s, ok = sedSubstitute(s, command == 's'); !ok {
 				return false
@@ -170,7 +170,7 @@ func sedOnlyPrints(s string) bool {
 	}
 }
 
-// sedAddress skips the address of a command.
+// sedAddress skips a command's address.
 func sedAddress(s string) (string, bool) {
 	for {
 		s = strings.TrimLeft(s, " \t,")
@@ -210,7 +210,7 @@ func sedSubstitute(s string, flags bool) (string, bool) {
 	return s, ok
 }
 
-// delimited returns what follows the next unescaped delimiter.
+// delimited returns the text after the next unescaped delimiter.
 func delimited(s string, d byte) (string, bool) {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -284,7 +284,7 @@ func (in *invocation) awkWords() (rest []arg, program arg, loads string) {
 	return rest, program, loads
 }
 
-// awkQuoted returns the index of the end of a string or a regular expression, or -1 if it does not end or awks may
+// awkQuoted returns the index where a string or a regular expression ends, or -1 if it does not end or awks may
 // disagree where.
 func awkQuoted(s string, i int, end byte) int {
 	for ; i < len(s) && s[i] != end; i++ {
@@ -324,7 +324,7 @@ func awkOnlyPrints(s string) bool {
 			}
 			continue
 		case c == '\n' && previous != 0 && strings.IndexByte(",&|", previous) >= 0:
-			continue // the statement goes on
+			continue // the statement continues
 		case c == '(':
 			depth++
 			conditions = append(conditions, previous == 'a' && (word == "if" || word == "while" || word == "for"))

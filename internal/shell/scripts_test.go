@@ -15,7 +15,7 @@ type scripts struct {
 
 func (g *scripts) pick(list ...string) string { return list[g.Intn(len(list))] }
 
-// choose calls one of the functions.
+// choose calls a random function.
 func (g *scripts) choose(list ...func() string) string { return list[g.Intn(len(list))]() }
 
 func (g *scripts) script() string {
@@ -77,7 +77,7 @@ func (g *scripts) simple() string {
 	return s + g.program() + " " + g.words(3) + g.redirect()
 }
 
-// program is a word in the place of a command.
+// program returns a word in command position.
 func (g *scripts) program() string {
 	c := g.pick("c1", "c2", "c3", "rm", "cat", "git", "sort")
 	switch g.Intn(14) {

@@ -1,10 +1,9 @@
-// Package shell determines what a command line would do, without running it.
+// Package shell determines a command line's effects, without running it.
 //
-// [Analyze] parses a line once, as bash would, and returns an [Effect] for every command that bash might
-// execute: each stage of a pipeline, the body of a loop, the inside of a substitution, and the command behind
-// a wrapper such as env, timeout or sh -c. Each effect lists the files that the command reads, writes and
-// deletes. If more may happen, or the analysis cannot tell, Unknown says why. An effect is never left out:
-// what cannot be understood is unknown.
+// [Analyze] parses a line once, as bash would, and returns an [Effect] for every command that bash might execute: each
+// stage in a pipeline, a loop body, the inside of a substitution, and the command behind a wrapper such as env, timeout
+// or sh -c. Each effect lists the files that the command reads, writes and deletes. If more may happen, or the analysis
+// cannot tell, Unknown gives the reason. An effect is never left out: anything that cannot be analysed is unknown.
 package shell
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// Kind is the kind of an access to a file.
+// Kind is the kind of a file access.
 type Kind string
 
 // The kinds of accesses.
@@ -43,35 +42,35 @@ type Access struct {
 	Deep bool
 	// Visible means that hidden files below are left out.
 	Visible bool
-	// Names are patterns of the files below that are used. None means all.
+	// Names are patterns for the files below that are used. None means all.
 	Names []string
 	// Follow means that symbolic links below are followed.
 	Follow bool
 	// Split means that the names below are split at blanks, and may lose quotes and backslashes.
 	Split bool
-	// Whole means that all of a file or directory is deleted or moved away.
+	// Whole means that a whole file or directory is deleted or moved away.
 	Whole bool
 }
 
-// Effect is what one command of a line does.
+// Effect is one command's effect in a line.
 type Effect struct {
 	// Words are the command and its arguments without quotes, with wrappers removed. A word that is only
 	// known when the line runs is [Unset].
 	Words []string
 	// Outer are the same words with their wrappers, outermost first, such as "sudo rm x" for "rm x".
 	Outer [][]string
-	// Also are further forms of the words, without options that do not change what the command is.
+	// Also are further forms of the words, without options that do not change which command it is.
 	Also [][]string
 	// Accesses are the files that the command uses.
 	Accesses []Access
 	// Unknown says why the command may do more than its accesses. It is empty if they are all it does.
 	Unknown string
 	// Confined means that the command only reads where the system permits nothing else: it may run programs that
-	// files of the project name, and it writes caches of its own.
+	// project files name, and it writes its own caches.
 	Confined bool
 	// Opaque means that it is not even known which programs run.
 	Opaque bool
-	// Mentions are paths that the words name, if it is not known what the command does with them.
+	// Mentions are paths that the words name, if the command's use of them is unknown.
 	Mentions []string
 	// Copies are sources and targets of copied or moved files, which may be directories.
 	Copies [][2]string
@@ -88,11 +87,11 @@ const Unset = "\x00"
 type Options struct {
 	Dir   string    // the working directory, absolute
 	Home  string    // the user's home directory; "" if unknown
-	Paths env.Paths // path rules of the environment
+	Paths env.Paths // the environment's path rules
 	Shell string    // the program that runs the line; "" is bash
 }
 
-// Limits of a line. Longer ones are refused rather than analysed in part.
+// Limits for a line. Longer lines are refused rather than analysed in part.
 const (
 	maxLine  = 256 << 10
 	maxDepth = 40      // nested scripts, such as sh -c in sh -c
@@ -106,8 +105,8 @@ var tables sync.Once
 
 func fill() { tables.Do(func() { fillPrograms(); fillSpecial(); fillWrappers() }) }
 
-// Analyze returns the effects of a command line. It returns an error if the line cannot be parsed, or if
-// different shells may read it differently.
+// Analyze returns a command line's effects. It returns an error if the line cannot be parsed, or if different shells
+// may read it differently.
 func Analyze(line string, o Options) ([]Effect, error) {
 	if !readable(line, o.Shell) {
 		return nil, fmt.Errorf("%s may read it differently from bash", o.Shell)
@@ -131,8 +130,8 @@ func Analyze(line string, o Options) ([]Effect, error) {
 
 var errTooComplex = errors.New("it is too complex")
 
-// Commands returns the commands of a line for people, one for each effect that has words. A word that is only
-// known when the line runs is shown as "?". It returns nil if the line cannot be parsed.
+// Commands returns a line's commands for display, one for each effect that has words. A word that is only known when
+// the line runs is shown as "?". It returns nil if the line cannot be parsed.
 func Commands(line string) (list []string) {
 	effects, err := Analyze(line, Options{Dir: "/"})
 	if err != nil {
@@ -173,10 +172,10 @@ type state struct {
 
 func (s *state) with(dirs []string) *state { c := *s; c.dirs = dirs; return &c }
 
-// perhaps returns the state of a part that may not run, or runs in another process.
+// perhaps returns the state for a part that may not run, or runs in another process.
 func (s *state) perhaps() *state { c := *s; c.scope = &scope{up: s.scope}; return &c }
 
-// within returns the state of a part that may not run, and only after what a scope has.
+// within returns the state for a part that may not run, and only after everything in a scope.
 func (s *state) within(sc *scope) *state { c := *s; c.scope = &scope{up: sc}; return &c }
 
 // scope is what has certainly happened before a command runs.
@@ -194,7 +193,7 @@ func (sc *scope) assigns(name string) bool {
 	return sc != nil && (slices.Contains(sc.assigned, name) || sc.up.assigns(name))
 }
 
-// script analyses the text of a script.
+// script analyses a script's text.
 func (a *analyzer) script(text string, st *state) error {
 	if err := plain(text); err != nil {
 		return err
@@ -297,7 +296,7 @@ func parents(pattern string, last bool) string {
 	return strings.Join(elements, "/")
 }
 
-// up matches an element of a pattern that may match "..".
+// up matches a pattern element that may match "..".
 var up = lazy.Regexp(`^\.(\.?[*?]+|[*?]*\.[*?]*|\[.*)$`)
 
 // below returns the accesses to the files that a name may be.
@@ -326,8 +325,8 @@ func (a *analyzer) below(kind Kind, st *state, v value) []Access {
 	return list
 }
 
-// abs returns the path of a name in a directory. The ".." after another name stays: if that is a link, it means
-// the parent of its target.
+// abs returns the path of a name in a directory. A ".." after another name stays: if that name is a link, ".." means
+// its target's parent.
 func (a *analyzer) abs(dir, name string) string {
 	if dir != "" {
 		name = strings.TrimSuffix(dir, "/") + "/" + name

@@ -33,7 +33,7 @@ func fillSpecial() {
 	}
 }
 
-// source runs the commands of a file in this shell.
+// source runs a file's commands in this shell.
 func (in *invocation) source() output {
 	in.effect.Opaque = true
 	in.a.escapes()
@@ -70,7 +70,7 @@ func (in *invocation) test() output {
 // stores matches the conversion with which printf assigns to a variable.
 var stores = lazy.Regexp(`%[^a-zA-Z%]*[hljztL]*n`)
 
-// printf assigns to the variable of -v, and to those of %n.
+// printf assigns to the variables that -v and %n name.
 func (in *invocation) printf() output {
 	args := in.args
 	if len(args) == 0 {
@@ -260,7 +260,7 @@ func (in *invocation) set() output {
 	return text
 }
 
-// couldOnlyBe reports whether the word is one of a list whatever happens.
+// couldOnlyBe reports whether every value of the word is in a list.
 func (g arg) couldOnlyBe(list []string) bool {
 	return !slices.ContainsFunc(g, func(v value) bool { return !v.known || v.glob || v.many || !slices.Contains(list, v.text) })
 }
@@ -373,7 +373,7 @@ func (in *invocation) unzip() output {
 	return text
 }
 
-// xxdFlags are options of xxd without a value, and xxdValues matches those with one that is a number.
+// xxdFlags are xxd options without a value, and xxdValues matches options with a number.
 var (
 	xxdFlags = strings.Fields("-a -b -bits -C -capitalize -d -e -E -i -include -p -ps -plain -postscript -r -revert -u -uppercase " +
 		"-v -version")
@@ -441,7 +441,7 @@ func (in *invocation) yq() output {
 	return in.table(programs["yq"])
 }
 
-// jqReaches matches what a jq filter uses to reach beyond its input.
+// jqReaches matches the parts of a jq filter that reach beyond its input.
 var jqReaches = lazy.Regexp(`(^|[^.\w"$])(env|import|include|input_filename|modulemeta|get_search_list)\b|\$ENV`)
 
 // jq can print the environment, and its options with two values need care.

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// tableLines returns the lines of a file in testdata. Those in double quotes are Go strings.
+// tableLines returns the lines in a testdata file. Lines in double quotes are Go strings.
 func tableLines(t *testing.T, name string) (list []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
@@ -34,7 +34,7 @@ func tableLines(t *testing.T, name string) (list []string) {
 	return list
 }
 
-// more says what a line does besides reading below /repo and its system, or "" if that is all.
+// more describes a line's effects besides reading below /repo and its system, or returns "".
 func more(line string) string {
 	effects, err := Analyze(line, Options{Dir: "/repo", Home: "/home/user", Paths: env.PathsOf("linux")})
 	if err != nil {

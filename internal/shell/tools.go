@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// reader describes a subcommand of a developer's tool that only reads, apart from the tool's own caches. Options
-// that are not listed may run programs or write files.
+// reader describes a developer tool's subcommand that only reads, apart from the tool's own caches. Options that are
+// not listed may run programs or write files.
 type reader struct {
 	flags  string // options without a value, with their dashes
 	values string // options with a value, in the same word after = or in the next one
-	// names means that other words are names, or paths if they begin with a dot or a slash. Otherwise there are none.
+	// names means that other words are names, or paths if they begin with a dot or a slash. Otherwise no other words
+	// are allowed.
 	names bool
 }
 

@@ -42,8 +42,7 @@ func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok })
 }
 
-// computed are variables of bash that hold something else than what is assigned to them, or whose values are
-// arithmetic.
+// computed are bash variables whose value differs from the assigned value, or whose values are arithmetic.
 var computed = strings.Fields("RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO HISTCMD OPTIND FUNCNAME DIRSTACK GROUPS " +
 	"PIPESTATUS UID EUID PPID SHLVL COMP_WORDBREAKS")
 
@@ -59,8 +58,8 @@ func (a *analyzer) assignable(name string) {
 	}
 }
 
-// inherited returns the first variable that a program sees and that may change what it does, or "". By convention
-// those that programs read have names in capitals.
+// inherited returns the first variable that a program sees and that may change its effect, or "". By convention,
+// variables that programs read have names in capitals.
 func (a *analyzer) inherited(st *state) string {
 	for _, name := range slices.Concat(st.env, slices.Sorted(maps.Keys(a.exports))) {
 		if name == strings.ToUpper(name) && !matchesAny(harmlessVariables, name) || isCode(name) {
@@ -70,7 +69,7 @@ func (a *analyzer) inherited(st *state) string {
 	return ""
 }
 
-// collect records every assignment of a script before it is analysed, so that the order does not matter.
+// collect records every assignment in a script before it is analysed, so that the order does not matter.
 func (a *analyzer) collect(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -117,7 +116,7 @@ func target(x syntax.ArithmExpr) (string, bool) {
 	return w.Lit(), syntax.ValidName(w.Lit())
 }
 
-// indexed returns the expansion of a word that is an element of an array without a dollar sign, as in $((a[1])).
+// indexed returns the expansion for a word that is an array element without a dollar sign, as in $((a[1])).
 func indexed(w *syntax.Word) (*syntax.ParamExp, bool) {
 	if len(w.Parts) != 1 {
 		return nil, false
@@ -205,7 +204,7 @@ func (a *analyzer) arithm(x syntax.ArithmExpr, st *state) {
 	}
 }
 
-// assignTarget checks what an arithmetic expression assigns to.
+// assignTarget checks an arithmetic expression's target.
 func (a *analyzer) assignTarget(x syntax.ArithmExpr) {
 	name, ok := target(x)
 	if !ok {
@@ -216,7 +215,7 @@ func (a *analyzer) assignTarget(x syntax.ArithmExpr) {
 	a.assignable(name)
 }
 
-// operand checks a word of an arithmetic expression.
+// operand checks a word in an arithmetic expression.
 func (a *analyzer) operand(w *syntax.Word, st *state) {
 	if p, ok := indexed(w); ok {
 		a.subscript(p.Index, st)
@@ -251,7 +250,7 @@ func (a *analyzer) number(name string, st *state) {
 	}
 }
 
-// subscript checks the index of an array, which is arithmetic or a key.
+// subscript checks an array index, which is arithmetic or a key.
 func (a *analyzer) subscript(x syntax.ArithmExpr, st *state) {
 	if w, ok := x.(*syntax.Word); ok && (w.Lit() == "@" || w.Lit() == "*") {
 		return
@@ -357,7 +356,7 @@ func (a *analyzer) integer(name string, st *state) {
 	}
 }
 
-// assigned records variables that have the values of the line from here on.
+// assigned records variables that have the line's values from here on.
 func (a *analyzer) assigned(list []*syntax.Assign, st *state) {
 	for _, n := range list {
 		if n.Name != nil && !a.removed[n.Name.Value] {

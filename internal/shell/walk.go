@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// output is what a command prints, as far as it matters when another command reads it.
+// output is a command's output, as far as it matters when another command reads it.
 type output struct {
 	kind outputKind
 	from *origin // of names
@@ -29,8 +29,8 @@ func (o output) is(p output) bool { return o.kind == p.kind }
 // origin is what is known about names that a command prints. Nil means any name below the working directory.
 type origin struct {
 	starts []string // directories, relative to the working directory or absolute
-	names  []string // patterns of the last element; none means all
-	files  bool     // there are no symbolic links among them
+	names  []string // patterns for the last element; none means all
+	files  bool     // no symbolic links among them
 	all    bool     // nothing below the directories is left out but for its type or depth
 }
 
@@ -39,7 +39,7 @@ func (o output) value() value {
 	return value{inside: o.is(paths) || o.is(dotted), dotted: o.is(dotted), number: o.is(numbers), from: o.from}
 }
 
-// flow is how a statement leaves the working directory, and what it prints.
+// flow is a statement's final working directory and output.
 type flow struct {
 	ok, any []string // directories after success, and after any end
 	scope   *scope   // what has certainly happened if it succeeds; nil if that is no more than before it
@@ -153,8 +153,8 @@ func (a *analyzer) command(c syntax.Command, st *state) flow {
 	return here
 }
 
-// function judges the body of a function where it is defined: for any arguments, any input and any directory that
-// the line may be in when it calls the function.
+// function judges a function body where it is defined: for any arguments, any input and any directory that the line may
+// be in when it calls the function.
 func (a *analyzer) function(c *syntax.FuncDecl, st *state) flow {
 	switch c.Body.Cmd.(type) {
 	case *syntax.Block, *syntax.Subshell:
@@ -193,7 +193,7 @@ func (a *analyzer) binary(c *syntax.BinaryCmd, st *state) flow {
 		right := a.stmt(c.Y, st.with(left.any).perhaps())
 		return flow{ok: union(left.ok, right.ok), any: union(left.any, right.any)}
 	}
-	next := st.perhaps() // each stage of a pipeline is a separate process
+	next := st.perhaps() // each pipeline stage is a separate process
 	next.piped = true
 	if next.stdin = left.out; c.Op == syntax.PipeAll {
 		next.stdin = text
@@ -261,7 +261,7 @@ func (a *analyzer) forClause(c *syntax.ForClause, st *state) flow {
 	})
 }
 
-// redirect records what a redirection opens.
+// redirect records the files that a redirection opens.
 func (a *analyzer) redirect(r *syntax.Redirect, st *state) {
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 		a.assignable(strings.Trim(r.N.Value, "{}"))
@@ -321,7 +321,7 @@ func isDescriptor(s string) bool {
 // harmlessDevices can be read and written freely.
 var harmlessDevices = []string{"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", "/dev/full", "/dev/fd/0", "/dev/fd/1", "/dev/fd/2"}
 
-// open records the file of a redirection.
+// open records a redirection's file.
 func (a *analyzer) open(kind Kind, alternatives []value, st *state) {
 	e := Effect{}
 	for _, v := range alternatives {

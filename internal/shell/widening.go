@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Widening returns the first option of a command that makes its program run another program, or write a file that
-// the option names: more than the program's own name suggests. The words are those of [Effect].Words. The option
-// is written as in the words, without its value, such as "--pre" for rg --pre=x. For programs that take such a
-// request in another form, it is the word that contains it, such as the script of sed 'w x'. It is [Unset] if a
-// word that is only known when the line runs may be such an option.
+// Widening returns the first option in a command that makes its program run another program, or write a file that the
+// option names: more than the program's own name suggests. The words are [Effect].Words. The option is written as in
+// the words, without its value, such as "--pre" for rg --pre=x. For programs that take such a request in another form,
+// it is the word that contains it, such as the script in sed 'w x'. It is [Unset] if a word that is only known when the
+// line runs may be such an option.
 func Widening(words []string) (option string, ok bool) {
 	if len(words) == 0 {
 		return "", false
@@ -56,7 +56,7 @@ func (in *invocation) widening() (string, bool) {
 
 // tableWidens finds an option by a table.
 func (in *invocation) tableWidens(p program) (string, bool) {
-	if in.name == "tar" && len(in.args) > 0 { // the letters of its first word need no dash
+	if in.name == "tar" && len(in.args) > 0 { // the letters in its first word need no dash
 		if at := strings.IndexAny(in.args[0].word(), p.writes); at >= 0 && in.args[0].word()[0] != '-' {
 			return "-" + in.args[0].word()[at:at+1], true
 		}
@@ -87,7 +87,7 @@ func (in *invocation) firstOutput() (string, bool) {
 	return Unset, in.effect.Unknown != ""
 }
 
-// firstWord finds the first word that is one of a kind, or that may be.
+// firstWord finds the first word for which is reports true, or may.
 func (in *invocation) firstWord(is func(string) bool) (string, bool) {
 	for _, g := range in.args {
 		w, ok := g.text()
@@ -125,7 +125,7 @@ func (in *invocation) dashWidens(names []string) (string, bool) {
 		case !ok && g.maybeOption():
 			return Unset, true
 		case w == "--" || w == "-args" || w == "--args" || i > 0 && in.args[0].is("run") && !dashed(g) && !dashed(in.args[i-1]):
-			return "", false // the rest are words of the program that it runs
+			return "", false // the rest are words for the program that it runs
 		case dashed(g) && (slices.Contains(names, name) || slices.Contains(names, "B") && strings.HasPrefix(w, "-B")):
 			return w[:len(w)-len(strings.TrimLeft(w, "-"))] + name, true
 		}
@@ -187,7 +187,7 @@ func (in *invocation) gitWidens() (string, bool) {
 	return in.tableWidens(gitReads[sub])
 }
 
-// gitWidens are options of the subcommands of git that change something. Those that read are in gitReads.
+// gitWidens are options for git subcommands that change something. Reading subcommands are in gitReads.
 var gitWidens = map[string]program{
 	"push": {writesLong: []string{"receive-pack", "exec"}, values: "o"}, "fetch": {writesLong: []string{"upload-pack"}},
 	"pull": {writesLong: []string{"upload-pack"}}, "ls-remote": {writesLong: []string{"upload-pack", "exec"}},

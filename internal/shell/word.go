@@ -35,7 +35,7 @@ func exact(s string) value { return value{text: s, known: true} }
 // maxAlternatives bounds the values that are followed for one word.
 const maxAlternatives = 64
 
-// eval returns the values that a word may have, and records the effects of its substitutions.
+// eval returns the values that a word may have, and records its substitutions' effects.
 func (a *analyzer) eval(w *syntax.Word, st *state) []value {
 	if w == nil {
 		return []value{exact("")}
@@ -57,7 +57,7 @@ func (a *analyzer) parts(list []syntax.WordPart, st *state, quoted bool) []value
 	return all
 }
 
-// join concatenates every value of the first list with every value of the second.
+// join concatenates every value in the first list with every value in the second.
 func join(first, second []value) []value {
 	var all []value
 	for _, x := range first {
@@ -119,7 +119,7 @@ func (o *origin) anyName() *origin {
 	return &origin{starts: o.starts}
 }
 
-// replaced returns a word in which a value stands in place of a marker.
+// replaced returns a word with a value in place of a marker.
 func replaced(word, marker string, v value) value {
 	parts := strings.Split(word, marker)
 	all := exact(parts[0])
@@ -350,7 +350,7 @@ func (a *analyzer) shortened(p *syntax.ParamExp, list []value, st *state) []valu
 	return all
 }
 
-// quotes reports whether a word has parts that are not patterns even if they look like ones.
+// quotes reports whether a word has parts that look like patterns but are not.
 func quotes(w *syntax.Word) bool {
 	return w != nil && slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool { _, lit := p.(*syntax.Lit); return !lit })
 }
@@ -450,7 +450,7 @@ func (a *analyzer) variable(name string, st *state, quoted bool) []value {
 	return v
 }
 
-// unknownVariable returns the value of a variable that may be anything.
+// unknownVariable returns the value for a variable that may be anything.
 func (a *analyzer) unknownVariable(name string, quoted bool) []value {
 	if secretName(name) {
 		a.unsafe("$%s looks like a secret", name)
@@ -458,7 +458,7 @@ func (a *analyzer) unknownVariable(name string, quoted bool) []value {
 	return []value{{many: !quoted}}
 }
 
-// constant returns the text of a word that is the same whenever it is expanded.
+// constant returns a word's text if it is the same whenever it is expanded.
 func constant(w *syntax.Word) (string, bool) {
 	var b strings.Builder
 	for _, p := range w.Parts {
@@ -494,11 +494,11 @@ func initial(name string, quoted bool) value {
 	return value{known: true, many: !quoted}
 }
 
-// fields returns what an unquoted variable expands to if it has the given value.
+// fields returns the expansion of an unquoted variable with the given value.
 func fields(v value, quoted bool) []value {
 	if v.glob && quoted {
-		// In an assignment a pattern stays as it is, but in the words of a loop it was expanded. Both may
-		// be a name that matches it.
+		// In an assignment a pattern stays as it is, but in a loop's words it was expanded. Both may be a name that
+		// matches it.
 		v.many = false
 		return []value{v}
 	}

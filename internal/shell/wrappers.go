@@ -22,7 +22,7 @@ func fillWrappers() {
 	}
 }
 
-// plainWrapper skips the options of a wrapper, with the letters that take a value, and a number of operands.
+// plainWrapper skips a wrapper's options, with the letters that take a value, and a number of operands.
 func plainWrapper(operands int, values string) func(*analyzer, []arg, *state) output {
 	return func(a *analyzer, args []arg, st *state) output {
 		rest, ok := skipOptions(args[1:], values)
@@ -47,7 +47,7 @@ var (
 	wrapperFlags  = strings.Fields("--foreground --preserve-status --verbose --wait --fork --ctty --ignore --help --version")
 )
 
-// skipOptions returns the words after the options, or false if a word may be one that is not known.
+// skipOptions returns the words after the options, or false if a word may be an unknown option.
 func skipOptions(args []arg, values string) ([]arg, bool) {
 	for len(args) > 0 {
 		word, ok := args[0].text()
@@ -78,7 +78,7 @@ func (a *analyzer) unsure(args []arg, st *state) output {
 	return text
 }
 
-// powers analyses the command of a wrapper that gives it other privileges or repeats it, which needs permission.
+// powers analyses the command after a wrapper that gives it other privileges or repeats it, which needs permission.
 func powers(values string) func(*analyzer, []arg, *state) output {
 	return func(a *analyzer, args []arg, st *state) output {
 		a.add(Effect{Words: words(args), Outer: st.outer[:len(st.outer)-1], Unknown: "it runs " + args[0].word()})
@@ -323,7 +323,7 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 		case o.long != "" && !slices.Contains(xargsLong, o.long), o.letter != 0 && strings.IndexByte("0ndLIEsPatrxpo", o.letter) < 0:
 			return a.unsure(args, st)
 		case o.in("d", []string{"delimiter"}) && !o.value.is(`\n`) && !o.value.is(`\0`):
-			input = text // a part of a name may be another path
+			input = text // part of a name may be another path
 		case o.in("a", []string{"arg-file"}):
 			input = text
 			a.open(Read, o.value, st)

@@ -16,8 +16,7 @@ const (
 	bomUTF32BE = "\x00\x00\xFE\xFF"
 )
 
-// Decode decodes data by the rules of the package comment. The File refers to data, which must not be
-// modified.
+// Decode decodes data by the rules in the package comment. The File refers to data, which must not be modified.
 func Decode(data []byte) (*File, error) {
 	if file, err := decodeMarked(data); file != nil || err != nil {
 		return file, err
@@ -47,7 +46,7 @@ func unknownError(offset int, why string) error {
 	return fmt.Errorf("the file is not text in a known encoding (%s at byte %d)", why, offset)
 }
 
-// decodeMarked decodes data with a byte order mark. It returns nil, nil if there is none.
+// decodeMarked decodes data with a byte order mark. It returns nil, nil without a mark.
 func decodeMarked(data []byte) (*File, error) {
 	has := func(mark string) bool { return bytes.HasPrefix(data, []byte(mark)) }
 	switch {
@@ -96,8 +95,8 @@ func firstInvalid(text []byte) int {
 	return -1
 }
 
-// damagedUTF8 returns the offset of the first invalid byte if data is clearly UTF-8 except for a few bytes, otherwise
-// -1. Text in other encodings has few valid sequences.
+// damagedUTF8 returns the first invalid byte's offset if data is clearly UTF-8 except for a few bytes, otherwise -1.
+// Text in other encodings has few valid sequences.
 func damagedUTF8(data []byte) int {
 	valid, invalid, first := 0, 0, -1
 	for i := asciiRun(data); i < len(data); i += asciiRun(data[i:]) {
@@ -233,8 +232,8 @@ func decodeChinese(data []byte) *File {
 	return nil
 }
 
-// looksChinese reports whether data has the shape of GB18030 and at least half of its multi-byte
-// characters are symbols or level-1 hanzi of GB 2312.
+// looksChinese reports whether data has the shape of GB18030 and at least half of its multi-byte characters are symbols
+// or level-1 hanzi in GB 2312.
 func looksChinese(data []byte) bool {
 	all, common := 0, 0
 	for i := asciiRun(data); i < len(data); i += asciiRun(data[i:]) {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
-// An Encoding is one of the text encodings this package reads and writes.
+// An Encoding is a text encoding that this package reads and writes.
 type Encoding uint8
 
 // The known encodings.
@@ -104,7 +104,7 @@ func (e Encoding) check(text string) error {
 	return nil
 }
 
-// table returns the character table of an encoding that is not Unicode.
+// table returns the character table for an encoding that is not Unicode.
 func (e Encoding) table() encoding.Encoding {
 	switch e {
 	case GBK:
@@ -140,7 +140,7 @@ func (e Encoding) width(utf8Len int, source []byte) int {
 	return 1
 }
 
-// gbWidth returns the length of the GB18030 character at the start of b, from its first two bytes.
+// gbWidth returns the length of the GB18030 character that begins b, from its first two bytes.
 func gbWidth(b []byte) int {
 	switch {
 	case b[0] <= 0x80 || len(b) == 1:

@@ -26,10 +26,10 @@ func (e Ending) String() string {
 	return "LF"
 }
 
-// Endings counts the line endings of a text.
+// Endings counts a text's line endings.
 type Endings struct {
 	LF, CRLF, CR int
-	First        Ending // of the first line; LF if there is none
+	First        Ending // first line's ending; LF if it has none
 }
 
 // Dominant returns the most common ending. The first line's ending breaks a tie.
@@ -44,7 +44,7 @@ func (e Endings) Dominant() Ending {
 	return best
 }
 
-// Endings counts the line endings of the file.
+// Endings counts the file's line endings.
 func (f *File) Endings() Endings {
 	text := f.text
 	ends := Endings{First: LF}
@@ -68,8 +68,8 @@ func endingAt(text []byte, i int) Ending {
 	return CR
 }
 
-// A Line is a line of a text as offsets. Its content is [Start, End). Its ending is [End, Next), empty
-// only for a last line without one.
+// A Line is a line of text as offsets. Its content is [Start, End). Its ending is [End, Next), empty only for a last
+// line without one.
 type Line struct {
 	Start, End, Next int
 }
@@ -90,8 +90,8 @@ func Lines(text []byte) []Line {
 	return lines
 }
 
-// lineEnd returns the offset of the next ending at or after start. cr reports whether the text has any
-// carriage returns.
+// lineEnd returns the offset of the next ending at or after start. cr reports whether the text has any carriage
+// returns.
 func lineEnd(text []byte, start int, cr bool) int {
 	end := bytes.IndexByte(text[start:], '\n')
 	if end < 0 {

@@ -58,7 +58,7 @@ func lookalike(r rune) string {
 // IsASCII reports whether text is all ASCII.
 func IsASCII(text []byte) bool { return asciiRun(text) == len(text) }
 
-// A FoldMapper maps offsets of folded text, in ascending order, to offsets of the original text.
+// A FoldMapper maps offsets in folded text, in ascending order, to offsets in the original text.
 type FoldMapper struct {
 	text       []byte
 	at, offset int // the same position in the folded and in the original text
@@ -67,7 +67,7 @@ type FoldMapper struct {
 // NewFoldMapper returns a FoldMapper for the result of Fold(text).
 func NewFoldMapper(text []byte) *FoldMapper { return &FoldMapper{text: text} }
 
-// Offset returns the original offset of the folded offset at, which must not be less than in the previous call. It
+// Offset returns the original offset for the folded offset at, which must not be less than in the previous call. It
 // returns false if the position is inside an original character.
 func (m *FoldMapper) Offset(at int) (int, bool) {
 	for m.at < at && m.offset < len(m.text) {

@@ -10,22 +10,21 @@ import (
 
 const (
 	maxVoters   = 200     // wanted lines that vote
-	maxCompared = 1 << 20 // bytes of a text that is compared word by word
-	maxShown    = 200     // bytes shown of a line
+	maxCompared = 1 << 20 // bytes of text compared word by word
+	maxShown    = 200     // bytes shown per line
 )
 
-// A Nearest is the first difference between wanted lines and the most similar place of a text. Lines count from 1.
+// A Nearest is the first difference between wanted lines and the most similar place in a text. Lines count from 1.
 // Contents are escaped by [Visible]; long lines are truncated to the part that differs.
 type Nearest struct {
-	Line       int    // line of the text
+	Line       int    // text line
 	WantedLine int    // wanted line that differs
-	Wanted     string // content of the wanted line
-	Found      string // content of the text's line, or "(end of file)"
+	Wanted     string // wanted line's content
+	Found      string // text line's content, or "(end of file)"
 }
 
-// FindNearest returns the place of text that is most similar to the wanted lines, or nil if no line is
-// similar. The text has LF endings and does not contain the wanted lines. The cost is linear in the size
-// of the text.
+// FindNearest returns the place in text that is most similar to the wanted lines, or nil if no line is similar. The
+// text has LF endings and does not contain the wanted lines. The cost is linear in the text's size.
 func FindNearest(text []byte, wanted []string) *Nearest {
 	if len(wanted) == 0 {
 		return nil
@@ -43,7 +42,7 @@ func FindNearest(text []byte, wanted []string) *Nearest {
 	return firstDifference(text, wanted, start)
 }
 
-// size returns the length of the lines without surrounding white space.
+// size returns the lines' length without surrounding white space.
 func size(lines []string) int {
 	n := 0
 	for _, line := range lines[:min(len(lines), maxVoters)] {
@@ -52,9 +51,8 @@ func size(lines []string) int {
 	return n
 }
 
-// vote returns the line of the text, from 0, where the wanted lines fit best, and the weight of that
-// place. Each line of the text that equals a wanted line, ignoring surrounding white space, votes for
-// the place it implies with its length.
+// vote returns the line in text, from 0, where the wanted lines fit best, and that place's weight. Each text line that
+// equals a wanted line, ignoring surrounding white space, votes for the place it implies with its length.
 func vote(text []byte, wanted []string) (place, weight int) {
 	voters := make(map[string][]int)
 	for i, line := range wanted[:min(len(wanted), maxVoters)] {
@@ -81,8 +79,8 @@ func vote(text []byte, wanted []string) (place, weight int) {
 	return first - len(wanted), int(best)
 }
 
-// resemblance returns where the wanted lines would start if their first non-empty line were the most
-// similar line of the text.
+// resemblance returns where the wanted lines would start if their first non-empty line were the text's most similar
+// line.
 func resemblance(text []byte, wanted []string) (int, bool) {
 	index := 0
 	for index < len(wanted)-1 && strings.TrimSpace(wanted[index]) == "" {
@@ -106,8 +104,8 @@ func resemblance(text []byte, wanted []string) (int, bool) {
 	return place - index, ok
 }
 
-// sharedWords returns the line of the text with the most wanted words, measured in bytes. It returns
-// false if no line has half of them.
+// sharedWords returns the text line with the most wanted words, measured in bytes. It returns false if no line has half
+// of them.
 func sharedWords(text []byte, want string) (int, bool) {
 	words := make(map[string]bool)
 	for word := range strings.FieldsSeq(want) {
@@ -143,8 +141,8 @@ func likeness(line []byte, want string) int {
 	return prefix + suffix
 }
 
-// firstDifference compares the wanted lines with the text from line start, which may be negative. The
-// first wanted line may begin inside a line of the text, and the last may end inside one.
+// firstDifference compares the wanted lines with the text from line start, which may be negative. The first wanted line
+// may begin inside a text line, and the last may end inside one.
 func firstDifference(text []byte, wanted []string, start int) *Nearest {
 	lines := linesFrom(text, start, len(wanted))
 	for i, want := range wanted {
@@ -212,8 +210,8 @@ func excerpt(line string, from int) string {
 	return out
 }
 
-// Visible escapes characters of a line that are invisible or look like an ordinary space: tabs, control
-// and format characters, special spaces, trailing spaces, and invalid bytes.
+// Visible escapes characters in a line that are invisible or look like an ordinary space: tabs, control and format
+// characters, special spaces, trailing spaces, and invalid bytes.
 func Visible(line string) string {
 	body := strings.TrimRight(line, " ")
 	var out strings.Builder

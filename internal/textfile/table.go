@@ -36,7 +36,7 @@ func (e Encoding) decodeTable(data []byte) ([]byte, bool) {
 	return text, true
 }
 
-// tableRun returns the length of the non-ASCII characters at the start of data, up to about limit bytes.
+// tableRun returns the length of the non-ASCII characters that begin data, up to about limit bytes.
 func (e Encoding) tableRun(data []byte, limit int) int {
 	n := 0
 	for n < len(data) && n < limit && data[n] >= utf8.RuneSelf {
@@ -45,7 +45,7 @@ func (e Encoding) tableRun(data []byte, limit int) int {
 	return min(n, len(data))
 }
 
-// asciiRun returns the length of the ASCII at the start of b.
+// asciiRun returns the length of the ASCII that begins b.
 func asciiRun(b []byte) int {
 	const high = 0x8080808080808080
 	n := 0

@@ -1,6 +1,6 @@
 // Package textfile decodes a file's bytes as text and writes changes back without changing other bytes.
 //
-// A [File] keeps the original bytes and their decoded text. An [Edit] replaces a span of the text; [File.Splice] maps
+// A [File] keeps the original bytes and their decoded text. An [Edit] replaces a span in the text; [File.Splice] maps
 // the span to its bytes, encodes only the inserted text and copies the rest. Byte order mark, encoding, line endings
 // and the final newline are therefore preserved.
 //
@@ -47,10 +47,10 @@ func (f *File) Text() []byte { return f.text }
 // Encoding returns the detected encoding.
 func (f *File) Encoding() Encoding { return f.enc }
 
-// BOM returns the byte order mark, or nothing if there is none.
+// BOM returns the byte order mark, or an empty slice.
 func (f *File) BOM() []byte { return f.data[:f.bom:f.bom] }
 
-// An Edit replaces the span [Start, End) of a file's text with Text.
+// An Edit replaces the span [Start, End) in a file's text with Text.
 type Edit struct {
 	Start, End int
 	Text       string

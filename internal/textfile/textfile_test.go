@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/internal/textfile/textfiletest"
 )
 
-// decodeCases are files with their encoding, or with a part of the error.
+// decodeCases are files with their encoding, or with a substring of the error.
 var decodeCases = []struct {
 	name string
 	data string

@@ -2,8 +2,8 @@ package textfile
 
 import "bytes"
 
-// A View is the text of a file with LF line endings, as models write it. A [Mapper] maps its offsets
-// back to the file's text.
+// A View is a file's text with LF line endings, as models write it. A [Mapper] maps its offsets back to the file's
+// text.
 type View struct {
 	// Text must not be modified.
 	Text []byte
@@ -29,7 +29,7 @@ func (f *File) View() View {
 	}
 }
 
-// A Mapper maps view offsets, in ascending order, to offsets of the file's text.
+// A Mapper maps view offsets, in ascending order, to offsets in the file's text.
 type Mapper struct {
 	view       View
 	at, offset int // the same position in the view and in the file's text
@@ -38,7 +38,7 @@ type Mapper struct {
 // Mapper returns a Mapper that starts at the beginning.
 func (v View) Mapper() *Mapper { return &Mapper{view: v} }
 
-// Offset returns the text offset of the view offset at, which must not be less than in the previous call. The offset
+// Offset returns the text offset for the view offset at, which must not be less than in the previous call. The offset
 // after a line is after its complete line ending.
 func (m *Mapper) Offset(at int) int {
 	if m.view.plain {

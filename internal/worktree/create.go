@@ -16,16 +16,16 @@ import (
 // repository is the repository that a worktree is made from.
 type repository struct {
 	git
-	top     string // top directory of its work tree
+	top     string // its work tree's top directory
 	objects string // its object directory
 	info    string // its info/exclude file
 	index   string
 	shallow string // its shallow file
 	format  string // hash algorithm of object names
-	head    string // the checked-out commit; "" if there is none
+	head    string // checked-out commit; "" if none
 }
 
-// repository finds the repository of the working directory of an environment.
+// repository finds the repository around an environment's working directory.
 func (s Store) repository(ctx context.Context, from env.Environment) (r repository, err error) {
 	dir := from.Info().Dir
 	if !s.Trusted {
@@ -66,7 +66,7 @@ func (s Store) repository(ctx context.Context, from env.Environment) (r reposito
 	return r, err
 }
 
-// own returns git with the private repository and the files of the worktree.
+// own returns git with the private repository and the worktree's files.
 func (t *Tree) own() (git, error) {
 	if t.admin == nil {
 		e, err := t.store.Env(t.place)
@@ -127,7 +127,7 @@ func (t *Tree) fill(ctx context.Context, r repository, changes bool) error {
 
 func (t *Tree) gitDir() string { return filepath.Join(t.root(), ".git") }
 
-// alternates returns the content of the alternates file for a repository of the worktree.
+// alternates returns the content for the alternates file in a worktree's repository.
 func (t *Tree) alternates(dir string, r repository) string {
 	other := t.private()
 	if dir == other {
@@ -136,7 +136,7 @@ func (t *Tree) alternates(dir string, r repository) string {
 	return r.objects + "\n" + filepath.Join(other, "objects") + "\n"
 }
 
-// share sets the alternates of a repository, and copies the exclude and shallow files of r.
+// share sets a repository's alternates, and copies r's exclude and shallow files.
 func share(dir string, r repository, alternates string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "objects", "info"), 0o700); err != nil {
 		return err
@@ -179,7 +179,7 @@ func copyFile(to, from string) error {
 // settings returns the repository's settings for line endings, long paths and the committer.
 func (r repository) settings(ctx context.Context) (settings [][2]string, err error) {
 	out, err := r.run(ctx, "config", "--local", "-z", "--get-regexp", `^(core\.(autocrlf|eol|longpaths)|user\.(name|email))$`)
-	if err != nil && exitCode(err) != 1 { // 1: there are none
+	if err != nil && exitCode(err) != 1 { // 1: none
 		return nil, err
 	}
 	for _, s := range list(out) {
@@ -218,7 +218,7 @@ func (t *Tree) setBase(ctx context.Context, g git, r repository, changes bool) (
 	return err
 }
 
-// checkOut writes the files, and the index of the agent's repository.
+// checkOut writes the files, and the index in the agent's repository.
 func (t *Tree) checkOut(ctx context.Context, g git) error {
 	if _, err := g.run(ctx, "read-tree", t.Base); err != nil {
 		return err

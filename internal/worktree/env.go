@@ -6,9 +6,9 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Env returns the environment of the worktree. It cannot read or change files outside of the worktree, even with an
-// approval. Its commands run in the same sandbox as those of other environments of the store, and can write in the
-// worktree. Closing the worktree closes it.
+// Env returns the worktree's environment. It cannot read or change files outside the worktree, even with an approval.
+// Its commands run in the same sandbox as in the store's other environments, and can write in the worktree. Closing the
+// worktree closes it.
 func (t *Tree) Env() (env.Environment, error) {
 	if t.env == nil {
 		e, err := t.store.Env(t.Dir())

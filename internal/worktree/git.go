@@ -14,16 +14,16 @@ import (
 // gitTimeout limits one git command. Checking out a large repository can take minutes on a slow disk.
 const gitTimeout = 10 * time.Minute
 
-// maxList is the maximum output of a git command, such as a list of files.
+// maxList is the maximum output for a git command, such as a list of files.
 const maxList = 64 << 20
 
 // git runs git without hooks, file system monitor and pager, and with only the local transport.
 type git struct {
 	env   env.Environment
 	dir   string // working directory
-	repo  string // the repository; "" means that of dir
+	repo  string // repository; "" means dir's
 	tree  string // the work tree, if repo is set; "" means none
-	index string // the index; "" means that of the repository
+	index string // index; "" means the repository's
 	stdin string
 }
 
@@ -88,7 +88,7 @@ func (e *gitError) Error() string {
 	return fmt.Sprintf("git %s: %s", e.command, e.text)
 }
 
-// exitCode returns the exit code of a git command that failed, or -1.
+// exitCode returns a failed git command's exit code, or -1.
 func exitCode(err error) int {
 	var g *gitError
 	if errors.As(err, &g) {
@@ -107,7 +107,7 @@ func firstLines(text string) string {
 	return text
 }
 
-// list splits the output of a command with -z.
+// list splits a command's output with -z.
 func list(out string) []string {
 	if out = strings.TrimSuffix(out, "\x00"); out == "" {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Finding is a worktree of a store. Why is the reason that it cannot be removed: ErrLocked, ErrDirty or another error.
-// It is nil if nothing would be lost.
+// Finding is one worktree in a store. Why is the reason that it cannot be removed: ErrLocked, ErrDirty or another
+// error. It is nil if nothing would be lost.
 type Finding struct {
 	Info
 	Why error
@@ -53,7 +53,7 @@ func (s Store) sweep(ctx context.Context) {
 		if t.acquire(ctx) != nil {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(place, infoFile)); errors.Is(err, fs.ErrNotExist) { // it was not completed meanwhile
+		if _, err := os.Lstat(filepath.Join(place, infoFile)); errors.Is(err, fs.ErrNotExist) { // still incomplete
 			_ = os.RemoveAll(place)
 			_ = os.Remove(filepath.Dir(place))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// ConflictError means that the changes of a worktree conflict with changes in the repository.
+// ConflictError means that a worktree's changes conflict with changes in the repository.
 type ConflictError struct{ Files []string }
 
 func (e *ConflictError) Error() string {
@@ -25,10 +25,10 @@ func (e *ConflictError) Error() string {
 	return "both sides changed " + strings.Join(files, ", ")
 }
 
-// Apply applies the changes of the worktree to the files of the repository, in an environment that can write them.
-// Files that were changed on both sides are merged. If they conflict, it returns a *ConflictError and changes nothing.
-// It does not change the index or branches of the repository. permitted, if not nil, reports whether a path may be
-// changed. Apply returns the changed files, relative to the top of the repository.
+// Apply applies the worktree's changes to the repository's files, in an environment that can write them. Files that
+// were changed on both sides are merged. If they conflict, it returns a *ConflictError and changes nothing. It does not
+// change the repository's index or branches. permitted, if not nil, reports whether a path may be changed. Apply
+// returns the changed files, relative to the repository's top.
 func (t *Tree) Apply(ctx context.Context, to env.Environment, permitted func(path string) bool) ([]string, error) {
 	now, err := t.state(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ type merged struct {
 	original git
 }
 
-// merge merges the changes of the worktree with the current content of the same files in the repository.
+// merge merges the worktree's changes with the current content of the same files in the repository.
 func (t *Tree) merge(ctx context.Context, theirs string) (m merged, err error) {
 	g, err := t.own()
 	if err != nil {
@@ -152,7 +152,7 @@ func (t *Tree) write(ctx context.Context, to env.Environment, m merged) error {
 	return errors.Join(fmt.Errorf("the changes could not be written: %w", err), t.restore(context.WithoutCancel(ctx), g, m))
 }
 
-// restore restores the files of the repository.
+// restore restores the repository's files.
 func (t *Tree) restore(ctx context.Context, g git, m merged) error {
 	had, err := g.run(ctx, "ls-tree", "-r", "-z", "--name-only", m.ours)
 	if err != nil {
@@ -175,9 +175,9 @@ func (t *Tree) restore(ctx context.Context, g git, m merged) error {
 	return nil
 }
 
-// SaveBranch saves the content of the worktree as its branch in the repository, in an environment that can write it. It
-// includes the agent's commits, and commits uncommitted changes with the message. It does not change files, the index
-// or other branches of the repository. It returns the name of the branch.
+// SaveBranch saves the worktree's content as its branch in the repository, in an environment that can write it. It
+// includes the agent's commits, and commits uncommitted changes with the message. It does not change the repository's
+// files, index or other branches. It returns the branch name.
 func (t *Tree) SaveBranch(ctx context.Context, to env.Environment, message string) (string, error) {
 	now, err := t.state(ctx)
 	if err != nil {
@@ -204,7 +204,7 @@ func (t *Tree) SaveBranch(ctx context.Context, to env.Environment, message strin
 	return t.Branch(), t.save()
 }
 
-// tip returns a commit with the files of the worktree, on top of the agent's commits and of what was saved before.
+// tip returns a commit with the worktree's files, on top of the agent's commits and the content saved before.
 func (t *Tree) tip(ctx context.Context, g git, now State, message string) (string, error) {
 	parent := cmp.Or(now.Head, t.Base)
 	if t.Commit != "" {
@@ -222,14 +222,14 @@ func (t *Tree) tip(ctx context.Context, g git, now State, message string) (strin
 	return g.line(ctx, "commit-tree", "-m", message, now.Tree, "-p", parent)
 }
 
-// Change is a file of the repository before and after Apply.
+// Change is a repository file before and after Apply.
 type Change struct {
 	Path            string // absolute
 	Before, After   []byte // nil if it is not a regular file
 	Existed, Exists bool
 }
 
-// Plan returns what Apply would change. If content is set, it includes the content of the files.
+// Plan returns the changes that Apply would make. If content is set, it includes file contents.
 func (t *Tree) Plan(ctx context.Context, content bool) (changes []Change, err error) {
 	now, err := t.scan(ctx)
 	if err != nil {

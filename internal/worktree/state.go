@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/internal/gitdir"
 )
 
-// state returns the current state of the worktree.
+// state returns the worktree's current state.
 func (t *Tree) state(ctx context.Context) (s State, err error) {
 	if s.Tree, err = t.scan(ctx); err != nil {
 		return s, err
@@ -73,8 +73,8 @@ func nestedError(at string) error {
 	return fmt.Errorf("the worktree contains another repository, %s, whose files would not be included; move them or remove its .git", at)
 }
 
-// nested returns a directory in the worktree that is itself a repository, or may be one, or "". Git adds the files of a
-// directory whose .git it ignores, but none that are in .git. So an ignored .git counts unless it is empty.
+// nested returns a directory in the worktree that is itself a repository, or may be one, or "". Git adds the files in a
+// directory whose .git it ignores, but none in .git. So an ignored .git counts unless it is empty.
 func (t *Tree) nested() (at string, err error) {
 	err = filepath.WalkDir(t.root(), func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -136,7 +136,7 @@ func (t *Tree) changed(ctx context.Context, from, to string) ([]string, error) {
 	return list(out), err
 }
 
-// Changed lists the files that were changed in the worktree, relative to the top of the repository.
+// Changed lists the files that were changed in the worktree, relative to the repository's top.
 func (t *Tree) Changed(ctx context.Context) ([]string, error) {
 	now, err := t.scan(ctx)
 	if err != nil {

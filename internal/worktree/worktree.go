@@ -1,13 +1,13 @@
 // Package worktree gives an agent a copy of a git repository's files to work in.
 //
-// A worktree has its own files, index, references and commits. It shares only the objects of the original repository,
-// and only reads them. Nothing that happens in a worktree changes that repository: not its files, index, references,
-// stash or configuration. The result is a diff, a branch in the repository, or changes to its files ([Tree.Diff],
+// A worktree has its own files, index, references and commits. It shares only objects with the original repository, and
+// only reads them. Nothing that happens in a worktree changes that repository: not its files, index, references, stash
+// or configuration. The result is a diff, a branch in the repository, or changes to its files ([Tree.Diff],
 // [Tree.SaveBranch], [Tree.Apply]).
 //
 // Git does not run programs that a repository configures: a repository that configures any is refused unless it is
-// trusted. What an agent writes into the repository of its worktree has no effect here, because the package reads the
-// files with a separate repository.
+// trusted. Anything that an agent writes into its worktree's repository has no effect here, because the package reads
+// the files with a separate repository.
 package worktree
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// Errors of this package.
+// Errors in this package.
 var (
 	ErrNoRepository = errors.New("not a git repository")
 	ErrLocked       = errors.New("the worktree is in use by another session")
@@ -46,7 +46,7 @@ type Store struct {
 	// Env creates the environment for a directory. Commands and file tools of agents, and git, run in such
 	// environments.
 	Env func(dir string) (env.Environment, error)
-	// Trusted allows git to run programs that the configuration of a repository names.
+	// Trusted allows git to run programs that a repository's configuration names.
 	Trusted bool
 	// Wait is how long to wait for a worktree that is in use.
 	Wait time.Duration
@@ -57,7 +57,7 @@ type Info struct {
 	ID      string    `json:"id"` // in the store: "REPOSITORY/NAME"
 	Session string    `json:"session,omitempty"`
 	From    string    `json:"from"` // the directory that it was created from
-	Top     string    `json:"top"`  // the top of the repository
+	Top     string    `json:"top"`  // the repository's top
 	Base    string    `json:"base"` // the commit that it was created from
 	Created time.Time `json:"created"`
 
@@ -67,17 +67,17 @@ type Info struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// State is the content of a worktree.
+// State identifies a worktree's content.
 type State struct {
 	Tree string `json:"tree"` // all files that are not ignored
 	Head string `json:"head"` // the checked-out commit
-	Refs string `json:"refs"` // a hash of the other references
+	Refs string `json:"refs"` // hash of the other references
 }
 
-// Name returns the name of the worktree.
+// Name returns the worktree's name.
 func (i Info) Name() string { return i.ID[strings.LastIndexByte(i.ID, '/')+1:] }
 
-// Branch returns the name of the branch of the worktree.
+// Branch returns the name of the worktree's branch.
 func (i Info) Branch() string { return "worktree-" + i.Name() }
 
 // Tree is an open worktree. No other process can open it.
@@ -95,14 +95,14 @@ type Tree struct {
 // Options configures a new worktree.
 type Options struct {
 	Name    string // "" means a random name
-	Session string // the ID of its session
-	// Changes includes the uncommitted changes and untracked files of the repository.
+	Session string // its session's ID
+	// Changes includes the repository's uncommitted changes and untracked files.
 	Changes bool
 }
 
 var validName = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 
-// Create creates a worktree of the repository that contains the working directory of an environment, and opens it.
+// Create creates a worktree for the repository that contains an environment's working directory, and opens it.
 func (s Store) Create(ctx context.Context, from env.Environment, o Options) (_ *Tree, err error) {
 	o.Name = cmp.Or(o.Name, strings.ToLower(rand.Text()[:8]))
 	if !validName().MatchString(o.Name) {
@@ -136,7 +136,7 @@ func (s Store) Create(ctx context.Context, from env.Environment, o Options) (_ *
 	return t, t.save()
 }
 
-// key returns the name of the directory for the worktrees of a repository.
+// key returns the name of the directory for a repository's worktrees.
 func key(top string) string {
 	base := strings.Map(func(r rune) rune {
 		if validName().MatchString(string(r)) || r == '_' || r == '-' {
@@ -278,7 +278,7 @@ func (t *Tree) private() string { return filepath.Join(t.place, "git") }
 // Dir returns the working directory in the worktree, which corresponds to From.
 func (t *Tree) Dir() string { return filepath.Join(t.root(), t.prefix()) }
 
-// prefix returns the path of From relative to the top of the repository.
+// prefix returns From relative to the repository's top.
 func (t *Tree) prefix() string {
 	rel, err := filepath.Rel(t.Top, t.From)
 	if err != nil || !filepath.IsLocal(rel) {

@@ -817,7 +817,7 @@ func TestPrune_RemovesOnlyWhatNobodyUsesAndNobodyNeeds(t *testing.T) {
 	}
 }
 
-// For the repository, a submodule is only a commit. What an agent changes in it is not part of the result.
+// In the repository, a submodule is only a commit. An agent's changes in it are not part of the result.
 func TestWorktree_ChangesInASubmoduleAreNotLost(t *testing.T) {
 	r := newRig(t)
 	inner := t.TempDir()

@@ -54,9 +54,9 @@ func (f Format) Encode(t *rapid.T, text string) string {
 	return out
 }
 
-// Line draws a line of text, without an ending, in characters of the format.
+// Line draws a text line, without an ending, in the format's characters.
 func (f Format) Line(t *rapid.T, label string) string {
-	// Without <, which starts the unique text of a line.
+	// Without <, which starts a line's unique text.
 	const ascii = "abcxyzABC0123 (){}[]=+-*/.,:;'\">\t_#"
 	kinds := rapid.SliceOfN(rapid.IntRange(0, 9), 0, 20).Draw(t, label)
 	var line []rune
@@ -73,7 +73,7 @@ func (f Format) Line(t *rapid.T, label string) string {
 // A Sample is a text file and its parts. Every line starts with a unique text, such as <7>.
 type Sample struct {
 	Format
-	BOM     string   // the bytes of the mark
+	BOM     string   // the mark's bytes
 	Lines   []string // decoded, without endings
 	Endings []string // one per line; the last may be empty
 }
@@ -108,7 +108,7 @@ func (s Sample) Bytes(t *rapid.T, from, to int) string {
 	return out
 }
 
-// File returns the bytes of the whole file.
+// File returns the whole file's bytes.
 func (s Sample) File(t *rapid.T) string {
 	return s.BOM + s.Bytes(t, 0, len(s.Lines))
 }
