@@ -13,8 +13,8 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// Each test shows that an attack works against a check that others have used, or against none, and that the
-// policy stops it. The attacks touch only files that the test made.
+// Each test shows that an attack works against a check that others have used, or without a check, and that the policy
+// stops it. The attacks touch only files that the test created.
 
 // naive allows a line by its first word, as agents have done.
 func naive(line string) bool {

@@ -6,17 +6,17 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Box is where the commands of an allowed call run. The judge decides what is asked; the kernel decides what is
-// possible: a call that is allowed because it only reads runs where it can only read.
+// Box is where an allowed call's commands run. The judge decides which calls need approval; the kernel limits what they
+// can do: a call that is allowed because it only reads runs where it can only read.
 type Box string
 
-// The boxes, strictest first. The zero value is BoxWorkspace.
+// Boxes, strictest first. The zero value means BoxWorkspace.
 const (
 	// BoxRead permits no changes, no network and no sockets, and reading only the workspace and system files.
 	BoxRead Box = "read"
-	// BoxWorkspace permits changes in the workspace. It is the sandbox of the session.
+	// BoxWorkspace permits changes in the workspace. It is the session's sandbox.
 	BoxWorkspace Box = "workspace"
-	// BoxOutside is no box: the call leaves the sandbox. Only an approval or a rule that says so chooses it.
+	// BoxOutside is no box: the call leaves the sandbox. Only an approval, or a rule with @outside, chooses it.
 	BoxOutside Box = "outside"
 )
 
@@ -29,8 +29,8 @@ func (b Box) wider(other Box) Box {
 	return b
 }
 
-// together returns the box for commands that run together. They run outside only if every one of them may, and they
-// can only read if none of them needs more.
+// together returns the box for commands that run together. They run outside only if all of them may, and they can only
+// read if none needs more.
 func together(boxes []Box) (box Box) {
 	for i, b := range boxes {
 		switch {
@@ -45,8 +45,8 @@ func together(boxes []Box) (box Box) {
 	return box
 }
 
-// Confined returns the workspace with what a decision on these accesses must know about the sandbox of an environment.
-// It may start the sandbox.
+// Confined returns the workspace completed with what a decision on these accesses needs to know about an environment's
+// sandbox. It may start the sandbox.
 func (w Workspace) Confined(e env.Environment, m Mode, accesses []Access) Workspace {
 	box, ok := e.(env.Confined)
 	if !ok || box.Info().Limits == nil || box.Info().Limits.Sandbox == "" {

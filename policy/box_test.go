@@ -84,8 +84,8 @@ func TestStandard_TheWidestBoxOfTheRulesForACommandApplies(t *testing.T) {
 	}
 }
 
-// What only reads is allowed where the system enforces that, asked about where it should and cannot, and judged alone
-// where the user wants no sandbox.
+// A call that only reads is allowed where the system enforces that, asked about where the system should but cannot, and
+// judged alone where the user wants no sandbox.
 func TestReads_DependOnWhatIsEnforced(t *testing.T) {
 	for name, c := range map[string]struct {
 		line    string
@@ -166,7 +166,7 @@ func TestStandard_OnlyProgramsNeedTheRepository(t *testing.T) {
 	}
 }
 
-// A program that runs already cannot be confined further, so its own box decides what its input can do.
+// A running program cannot be confined further, so its own box decides what its input can do.
 func TestStandard_InputThatOnlyReadsIsAllowedOnlyWhereItCanOnlyRead(t *testing.T) {
 	for running, want := range map[Box]Verdict{"": Allow, BoxRead: Allow, BoxWorkspace: Ask, BoxOutside: Ask} {
 		a := command("ls")

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// All combines policies: the strictest decision wins, and the first of several equally strict ones. Without
-// policies it denies.
+// All combines policies: the strictest decision wins, and the first among equally strict decisions. Without policies it
+// denies.
 func All(policies ...Policy) Policy {
 	decide := Func(func(ctx context.Context, q Query) Decision {
 		d := Decision{Rule: "all", Reason: "there is no policy"}
@@ -25,7 +25,7 @@ func All(policies ...Policy) Policy {
 	return unasking{decide}
 }
 
-// Only denies every tool but the named ones.
+// Only denies every tool except the named ones.
 func Only(tools ...string) Policy {
 	return unasking{Func(func(_ context.Context, q Query) Decision {
 		if slices.Contains(tools, q.Tool) {
@@ -45,8 +45,8 @@ func Except(tools ...string) Policy {
 	})}
 }
 
-// ReadOnly denies calls that may change something: those that do not declare what they touch, and those that
-// [Standard] would not allow in plan mode. It allows reading anywhere; combine it with others to limit that.
+// ReadOnly denies calls that may change something: calls that do not declare their accesses, and calls that [Standard]
+// would not allow in plan mode. It allows reading anywhere; combine it with others to limit that.
 func ReadOnly() Policy {
 	return unasking{Func(func(ctx context.Context, q Query) Decision {
 		q.Mode = ModePlan

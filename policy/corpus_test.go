@@ -64,7 +64,7 @@ func (p place) query(mode policy.Mode, command string) policy.Query {
 	return policy.Query{Tool: "shell", Mode: mode, Workspace: p.workspace, Accesses: []policy.Access{{Kind: policy.Exec, Target: command, Dir: p.dir}}}
 }
 
-// ruleSet is one of the rule files in testdata.
+// ruleSet is a rule file in testdata.
 type ruleSet struct {
 	name   string
 	Mode   policy.Mode
@@ -92,10 +92,10 @@ func ruleSets(t testing.TB) []ruleSet {
 	return sets
 }
 
-// commandLine is a line of testdata/commands.txt.
+// commandLine is a line in testdata/commands.txt.
 type commandLine struct {
 	line    int
-	want    string // a letter for each rule set
+	want    string // one letter per rule set
 	command string
 }
 
@@ -125,7 +125,7 @@ func commandLines(t testing.TB) []commandLine {
 	return list
 }
 
-// expected reports whether a verdict is what a letter stands for.
+// expected reports whether a letter stands for a verdict.
 func expected(letter byte, v policy.Verdict) bool {
 	switch letter {
 	case 'a':

@@ -28,9 +28,9 @@ func everyday(t testing.TB) []string {
 	return strings.Split(strings.TrimSpace(string(b)), "\n")
 }
 
-// TestEveryday_AsksOnlyAboutWhatChangesSomething counts the prompts for 50 everyday commands without any rules.
-// With REINS_CLAUDE set to the program of Claude Code, it also counts those that Claude Code refuses without a
-// person to ask.
+// TestEveryday_AsksOnlyAboutWhatChangesSomething counts the prompts for 50 everyday commands without any rules. With
+// REINS_CLAUDE set to the Claude Code program, it also counts the commands that Claude Code refuses without an
+// approver.
 func TestEveryday_AsksOnlyAboutWhatChangesSomething(t *testing.T) {
 	commands := everyday(t)
 	if len(commands) != 50 {
@@ -84,8 +84,8 @@ func newPlainPlace(t testing.TB) place {
 	return p
 }
 
-// runClaude lets Claude Code run commands that a scripted model asks for, in a directory and a home of its own,
-// and returns those that it refused.
+// runClaude lets Claude Code run commands that a scripted model requests, in its own directory and home, and returns
+// the refused commands.
 func runClaude(t *testing.T, program string, mode policy.Mode, commands []string) (refused []string) {
 	t.Helper()
 	dir, home := newPlainPlace(t).dir, t.TempDir()

@@ -19,19 +19,19 @@ type file struct {
 	Access
 	glob    bool // the target is a pattern
 	deep    bool // everything below is used too
-	visible bool // but hidden files are not
+	visible bool // but not hidden files
 	names   []string
-	pattern string // that the target is the directory of
+	pattern string // the pattern whose directory is the target
 	follow  bool
 	split   bool   // names below are split at blanks
 	command bool   // a rule allows the command that uses it
 	line    bool   // a command line uses it
-	whole   bool   // all of it is deleted or moved away
+	whole   bool   // it is deleted or moved away completely
 	lifted  bool   // a rule names the command that uses it
-	wanted  string // the rule that would
+	wanted  string // the rule that would name it
 }
 
-// maxFiles bounds the files that are looked at for one decision.
+// maxFiles limits the files that are examined for one decision.
 const maxFiles = 20_000
 
 // file decides on an access to a file, or to all files that a pattern matches.
@@ -59,7 +59,7 @@ func (j *judge) file(f file) Decision {
 	strictest := j.reads()
 	for i, t := range targets {
 		g := f
-		if g.Target = t; f.glob && i == 0 { // the directory of the pattern
+		if g.Target = t; f.glob && i == 0 { // the pattern's directory
 			g.pattern = f.Target
 		}
 		g.deep = f.deep && (!f.glob || i > 0 || strings.Contains(f.Target, "**"))
@@ -96,10 +96,10 @@ func (j *judge) byName(f file) (Decision, bool) {
 	return Decision{}, false
 }
 
-// brackets matches what patterns of shells and of Go understand differently.
+// brackets matches patterns that shells and Go understand differently.
 var brackets = lazy.Regexp(`\[[!^]?\]?([^\]\[]|\[:[a-z]*:\]|\[)*\]`)
 
-// matchesName reports whether a name may match a pattern of a shell.
+// matchesName reports whether a name may match a shell pattern.
 func matchesName(pattern, name string) bool {
 	pattern = strings.ReplaceAll(brackets().ReplaceAllString(pattern, "?"), `\`, "")
 	if i := strings.IndexByte(pattern, '['); i >= 0 {
@@ -109,7 +109,7 @@ func matchesName(pattern, name string) bool {
 	return err != nil || ok && (name[0] != '.' || pattern[0] == '.')
 }
 
-// resolve returns the real paths of an access by a command. A tool declares real paths itself.
+// resolve returns the real paths for a command's access. A tool declares real paths itself.
 func (j *judge) resolve(f file) ([]string, error) {
 	w := j.q.Workspace
 	if f.glob {
@@ -127,7 +127,7 @@ func (j *judge) resolve(f file) ([]string, error) {
 	return []string{real}, err
 }
 
-// real resolves a path as the system does: ".." is the parent of what a link before it points to.
+// real resolves a path as the system does: ".." is the parent of the directory that a link before it points to.
 func (j *judge) real(p string) (string, error) {
 	w := j.q.Workspace
 	elements := strings.Split(w.Paths.ToSlash(p), "/")
@@ -278,16 +278,16 @@ func (j *judge) named(rules []Rule, target string) bool {
 	})
 }
 
-// specific reports whether a rule names paths rather than all of them.
+// specific reports whether a rule names paths rather than all paths.
 func (r Rule) specific() bool { return strings.Trim(r.pattern, "*/.~") != "" }
 
-// systemFiles are files of the system that are the same for everybody.
+// systemFiles are system files that are the same for everybody.
 var systemFiles = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/os-release", "/etc/debian_version", "/etc/alternatives",
 	"/proc/cpuinfo", "/proc/meminfo", "/proc/version", "/proc/uptime", "/proc/loadavg", "/proc/filesystems",
 }
 
-// system reports whether a path is a file of the system.
+// system reports whether a path is a system file.
 func (w Workspace) system(target string) bool {
 	return slices.ContainsFunc(systemFiles, func(dir string) bool { return strings.HasPrefix(target, dir) && w.Paths.Within(dir, target) })
 }
@@ -316,7 +316,7 @@ func (j *judge) below(rules []Rule, v Verdict, f file) (Decision, bool) {
 	return s.walk(f.Target)
 }
 
-// search looks for files below a directory that a rule is about.
+// search looks for files below a directory that have a rule.
 type search struct {
 	*judge
 	file    file
@@ -357,11 +357,11 @@ func (s *search) walk(dir string) (Decision, bool) {
 	return Decision{}, false
 }
 
-// splits matches the name of a directory that, split at its blanks and without its quotes and backslashes, or as a
-// pattern, makes the rest of a path absolute or a path in the parent directory.
+// splits matches directory names that, split at blanks and without quotes and backslashes, or as a pattern, make the
+// rest of a path absolute or a path in the parent directory.
 var splits = lazy.Regexp(`\s(\.\.)?$|[\\'"]|^\.+[*?[]`)
 
-// entry decides on a file below, or on what a link points to if links are followed.
+// entry decides on a file below the directory, or on a link's target if links are followed.
 func (s *search) entry(p string, e env.FileInfo) (Decision, bool) {
 	w := s.q.Workspace
 	what := "searches " + s.file.Target + ", which contains " + p
@@ -395,7 +395,7 @@ func (j *judge) copies(from, to string) Decision {
 		d := j.path(file{Access: Access{Kind: Write, Target: target}})
 		switch {
 		case d.Code == "protected":
-			d.Verdict = Ask // a copy of a whole project has such names
+			d.Verdict = Ask // a copied project has such names
 		case d.Verdict != Deny && d.Code != "asked_by_rule":
 			return allow
 		}

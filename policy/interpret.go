@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// interpreter is a program that runs another one: a file, the text of an option, or else its standard input.
+// interpreter is a program that runs another program: a file, an option's text, or else its standard input.
 type interpreter struct {
-	flags    string // letters of options without a value
-	code     string // letters of options whose value is the program, or names it
-	operands int    // how many operands it needs to name the program; 0 is one, and -1 means that operands do not
+	flags    string // options without a value, as letters
+	code     string // options whose value is the program, or names it, as letters
+	operands int    // how many operands it needs to name the program; 0 means one, and -1 means that operands do not
 }
 
 var (
@@ -18,7 +18,7 @@ var (
 	database   = interpreter{flags: "AHNqtxX", code: "ecf", operands: -1}
 )
 
-// interpreters are known by their names without a version.
+// interpreters maps names without a version to interpreters.
 var interpreters = map[string]interpreter{
 	"sh": posixShell, "bash": posixShell, "zsh": posixShell, "dash": posixShell, "ash": posixShell, "ksh": posixShell,
 	"mksh": posixShell, "fish": {flags: "lNP", code: "c"}, "csh": posixShell, "tcsh": posixShell, "pwsh": {code: "c"},
@@ -35,7 +35,7 @@ var interpreters = map[string]interpreter{
 	"ed": {operands: -1},
 }
 
-// interpreterOf returns the interpreter that a program is.
+// interpreterOf returns the interpreter with a program's name.
 func interpreterOf(program string) (interpreter, bool) {
 	name := strings.ToLower(strings.TrimSuffix(path.Base(program), ".exe"))
 	if name != "." {
@@ -45,7 +45,7 @@ func interpreterOf(program string) (interpreter, bool) {
 	return i, ok
 }
 
-// runners are programs that run the first program which they name, and wrappers those that name it anywhere.
+// runners run the first program that they name, and wrappers run any program that they name.
 var (
 	runners  = strings.Fields("npx bunx busybox uv uvx poetry pipenv hatch rye conda npm pnpm yarn bun deno bundle mise direnv nix")
 	wrappers = strings.Fields("sudo doas su ssh docker podman kubectl chroot nsenter unshare watch script strace flock")
@@ -66,8 +66,8 @@ func interprets(words []string) []string {
 	return nil
 }
 
-// readsProgram reports whether a command gets the program that it runs from its standard input, or may do so. The
-// words of such a command do not say what it does.
+// readsProgram reports whether a command gets the program that it runs from standard input, or may do so. Its words
+// then do not tell what it does.
 func readsProgram(words []string) bool {
 	base := path.Base(words[0])
 	if base == "deno" && len(words) == 1 || slices.Contains(runners, base) && slices.ContainsFunc(words[1:], isInput) {
@@ -89,7 +89,7 @@ func readsProgram(words []string) bool {
 	return !i.namesProgram(words[1:])
 }
 
-// namesProgram reports whether the arguments of an interpreter certainly say which program it runs.
+// namesProgram reports whether an interpreter's arguments certainly tell which program it runs.
 func (i interpreter) namesProgram(args []string) bool {
 	for n, w := range args {
 		switch {
@@ -108,7 +108,7 @@ func (i interpreter) namesProgram(args []string) bool {
 	return false
 }
 
-// isInput reports whether a word stands for the standard input.
+// isInput reports whether a word stands for standard input.
 func isInput(w string) bool {
 	return w == "-" || w == "/dev/stdin" || strings.HasPrefix(w, "/dev/fd/") || strings.HasPrefix(w, "/proc/") && strings.Contains(w, "/fd/")
 }

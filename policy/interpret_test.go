@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// suggested returns the rules of all suggestions for a command.
+// suggested returns the rules in all suggestions for a command.
 func suggested(t *testing.T, line string) string {
 	t.Helper()
 	var got []string

@@ -11,29 +11,29 @@ import (
 // Mode determines how much an agent may do without asking. Rules and protected paths apply in every mode.
 type Mode string
 
-// The modes.
+// Modes.
 const (
-	// ModeDefault allows what only reads inside the workspace. It asks about the rest.
+	// ModeDefault allows calls that only read inside the workspace. It asks about all others.
 	ModeDefault Mode = "default"
 	// ModeAcceptEdits also allows changes to files inside the workspace.
 	ModeAcceptEdits Mode = "acceptEdits"
-	// ModePlan allows what changes nothing, whatever the rules allow. It asks about the rest.
+	// ModePlan allows calls that change nothing, whatever the rules allow. It asks about all others.
 	ModePlan Mode = "plan"
 	// ModeAuto also allows every command that a sandbox confines. Without a sandbox it is ModeAcceptEdits.
 	ModeAuto Mode = "auto"
-	// ModeDontAsk denies what ModeDefault would ask about.
+	// ModeDontAsk denies calls that ModeDefault would ask about.
 	ModeDontAsk Mode = "dontAsk"
-	// ModeBypass allows everything but what a rule denies and writing to protected paths.
+	// ModeBypass allows everything except calls that a rule denies and writes to protected paths.
 	ModeBypass Mode = "bypassPermissions"
 )
 
 // Modes lists all modes.
 var Modes = []Mode{ModeDefault, ModeAcceptEdits, ModePlan, ModeAuto, ModeDontAsk, ModeBypass}
 
-// strictness lists the modes, the strictest first.
+// strictness lists the modes, strictest first.
 var strictness = []Mode{ModePlan, ModeDontAsk, ModeDefault, ModeAcceptEdits, ModeAuto, ModeBypass}
 
-// Stricter returns the stricter of two modes. The zero value is ModeDefault for m and no restriction for other.
+// Stricter returns the stricter mode. The zero value means ModeDefault for m and no restriction for other.
 func (m Mode) Stricter(other Mode) Mode {
 	if other == "" {
 		return m
@@ -47,7 +47,7 @@ func (m Mode) Stricter(other Mode) Mode {
 	return m
 }
 
-// ParseMode returns the mode of a name. The empty name is ModeDefault.
+// ParseMode returns the mode with a name. The empty name means ModeDefault.
 func ParseMode(name string) (Mode, error) {
 	if name == "" {
 		return ModeDefault, nil

@@ -14,9 +14,9 @@ import (
 	"github.com/reins-agent/reins/internal/shell"
 )
 
-// Never is the code of decisions on what is denied in every mode, whoever approves it: destroying the system or the home
-// directory, overwriting disks, fork bombs, and reading private keys. Only an allow rule that names the very path or
-// command lifts it.
+// Never is the code for decisions on calls that are denied in every mode, whoever approves them: destroying the system
+// or the home directory, overwriting disks, fork bombs, and reading private keys. Only an allow rule that names the
+// very path or command lifts the denial.
 const Never = "never"
 
 // never returns such a denial. wanted is a rule that lifts it.
@@ -62,7 +62,7 @@ func (j *judge) neverFile(f file) (Decision, bool) {
 	return never(rule, why, wanted), true
 }
 
-// lifts reports whether a rule names the very path of an access.
+// lifts reports whether a rule names the very path that is accessed.
 func (j *judge) lifts(f file) bool {
 	return slices.ContainsFunc(j.rules.Allow, func(r Rule) bool {
 		w := j.q.Workspace
@@ -71,7 +71,7 @@ func (j *judge) lifts(f file) bool {
 	})
 }
 
-// neverPattern denies a pattern that stands for all files of a directory, if deleting that directory is denied.
+// neverPattern denies a pattern that matches all files in a directory, if deleting that directory is denied.
 func (j *judge) neverPattern(f file) (Decision, bool) {
 	if !f.glob || !f.whole && f.Kind != Read && !f.deep {
 		return Decision{}, false
@@ -137,8 +137,8 @@ func signsIn(words []string, key string) bool {
 	return option && slices.Contains([]string{"scp", "rsync", "curl", "age", "ansible", "ansible-playbook"}, path.Base(words[0]))
 }
 
-// gitSigns reports whether git only passes a private key on, as in -c core.sshCommand="ssh -i KEY". As a file, git would
-// save or show it.
+// gitSigns reports whether git only passes a private key on, as in -c core.sshCommand="ssh -i KEY". As a file argument,
+// git would save or show it.
 func gitSigns(args []string, key string) bool {
 	if len(args) > 0 && args[0] == "config" {
 		return true
@@ -149,8 +149,8 @@ func gitSigns(args []string, key string) bool {
 	})
 }
 
-// naming returns the rule for exactly a command of a line, or for the line if it has a pattern. It returns "" for what
-// has no words.
+// naming returns the rule for exactly a command in a line, or for the line if it has a pattern. It returns "" for a
+// command without words.
 func naming(e shell.Effect, line string) string {
 	switch {
 	case len(e.Words) == 0 || slices.Contains(e.Words, shell.Unset):
@@ -161,7 +161,7 @@ func naming(e shell.Effect, line string) string {
 	return "Bash(" + canonical(e.Words) + ")"
 }
 
-// exactly reports whether a rule is for this command of a line, or for this line, and for no other.
+// exactly reports whether a rule is for this command in a line, or for this line, and for no other.
 func (r Rule) exactly(e shell.Effect, line string) bool {
 	switch {
 	case !slices.Contains(r.kinds, Exec) || r.project:
@@ -174,7 +174,7 @@ func (r Rule) exactly(e shell.Effect, line string) bool {
 	return slices.ContainsFunc(append([][]string{e.Words}, e.Outer...), func(words []string) bool { return slices.Equal(r.words, words) })
 }
 
-// isKey reports whether a path in folded form is a private key of somebody.
+// isKey reports whether a path in folded form is a private key.
 func isKey(w Workspace, target string, whole bool) bool {
 	homes := []string{fold(w.Paths.ToSlash(w.Home)), "/root"}
 	if m := someHome().FindString(target); m != "" {
@@ -185,14 +185,14 @@ func isKey(w Workspace, target string, whole bool) bool {
 
 var someHome = lazy.Regexp(`^(/home|/users|[a-z]:/users)/[^/]+`)
 
-// systemDirs are directories that a system does not work without, or that hold everybody's files.
+// systemDirs are directories that a system cannot work without, or that hold all users' files.
 var systemDirs = strings.Fields(`/bin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /nix /opt /proc /root /run /sbin /srv /sys /usr /var
 	/usr/bin /usr/lib /usr/lib64 /usr/sbin /Applications /Library /System /Users /Volumes /private /private/etc /private/var`)
 
-// local are those that people fill themselves, and whose permissions they change.
+// local are directories that users fill themselves, and whose permissions they change.
 var local = []string{"/home", "/opt", "/srv", "/nix", "/Volumes"}
 
-// root reports whether a path is the top of a file system.
+// root reports whether a path is a file system root.
 func (w Workspace) root(target string) bool { return w.Paths.Dir(target) == target }
 
 // vital returns what a directory is, if deleting all of it is never right, or "".
@@ -210,11 +210,11 @@ func (w Workspace) vital(target string) string {
 	return ""
 }
 
-// disks matches the names of disks, of memory, and of what restarts a system.
+// disks matches disks, memory devices and files that restart a system.
 var disks = lazy.Regexp(`^(/dev/([shvx]v?d[a-z]+\d*|nvme\d.*|mmcblk\d.*|r?disk\d.*|dm-\d+|md\d.*|sr\d+|mapper/.+|disk/.+|k?mem|port)|` +
 	`/proc/sysrq-trigger)$`)
 
-// virtual matches block devices that people make themselves, of files and memory.
+// virtual matches block devices that users create themselves, from files and memory.
 var virtual = lazy.Regexp(`^/dev/(loop|ram|zram|nbd|fd)`)
 
 // device reports whether a path is a block device, by its name or because it is one.

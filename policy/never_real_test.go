@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// With the files of a real environment, devices cannot be resolved, and links lead elsewhere.
+// With a real environment's files, devices cannot be resolved, and links lead elsewhere.
 func TestNever_HoldsWithRealFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no devices and links as on Unix")

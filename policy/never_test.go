@@ -44,7 +44,7 @@ var ruin = []string{
 	"chmod -R 777 /", "chmod -R 000 /etc", "chmod --recursive u+w /usr", "sudo chown -R me /", "chown -R nobody:nogroup /var", "chgrp -R x /usr/bin",
 }
 
-// keys are lines that get private keys.
+// keys are lines that read private keys.
 var keys = []string{
 	"git hash-object -w ~/.ssh/id_rsa", "cd ~/.ssh && git hash-object id_rsa",
 	"git archive --add-file=$HOME/.ssh/id_rsa HEAD", "age -r k ~/.ssh/id_rsa", "gpg -c ~/.ssh/id_rsa",
@@ -161,7 +161,7 @@ func TestNever_OnlyTheRuleThatItNamesLiftsIt(t *testing.T) {
 	}
 }
 
-// A project that the user trusts can have allow rules, as in the settings of Claude Code.
+// A trusted project can have allow rules, as in Claude Code settings.
 func TestNever_RulesOfAProjectDoNotLiftIt(t *testing.T) {
 	for line, text := range map[string]string{"rm -rf /": "Bash(rm -rf /)", "cat ~/.ssh/id_rsa": "Read(~/.ssh/id_rsa)"} {
 		r, err := ParseRule(text)

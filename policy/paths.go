@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// matches reports whether a path pattern of a rule matches a path, as in a .gitignore file in the workspace:
-// a pattern without a slash matches a name at any depth, and a directory covers everything below it.
+// matches reports whether a rule's path pattern matches a path, as in a .gitignore file in the workspace: a pattern
+// without a slash matches a name at any depth, and a directory covers everything below it.
 func (r Rule) matches(w Workspace, file string) bool {
 	if r.pattern == "" {
 		return true
@@ -83,8 +83,8 @@ func (r Rule) mayMatchBelow(w Workspace, dir string) bool {
 	return w.Paths.Within(dir, start) || w.Paths.Within(start, dir)
 }
 
-// fold makes names equal that a file system may treat as the same: by case, by Unicode form, and by characters
-// that some systems ignore.
+// fold makes names equal that a file system may treat as equal: by case, by Unicode form, and by characters that some
+// systems ignore.
 func fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {
@@ -102,18 +102,18 @@ func fold(s string) string {
 // protectedDirs are directories, anywhere, whose content decides what runs later or holds credentials.
 var protectedDirs = []string{".git", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".reins", ".claude", ".codex", ".gemini", ".cursor", ".vscode", ".idea", ".husky", ".config/gcloud", ".config/gh", ".config/git", ".config/fish", ".config/reins", ".config/systemd", ".config/autostart", ".config/pip", ".docker", ".password-store", ".local/share/keyrings", "library/launchagents", "library/keychains"}
 
-// protectedFiles are such files.
+// protectedFiles are files of that kind.
 var protectedFiles = []string{
 	".gitconfig", ".gitmodules", ".git-credentials", ".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".pip/pip.conf", ".cargo/credentials", ".cargo/credentials.toml", ".cargo/config", ".cargo/config.toml", ".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".gradle/init.gradle", ".nuget/nuget.config", ".composer/auth.json", ".terraformrc", ".terraform.d/credentials.tfrc.json",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".pam_environment", ".tmux.conf", ".screenrc", ".vimrc", ".exrc", ".emacs", ".envrc", ".gdbinit", ".lldbinit", ".pythonrc", ".irbrc", ".pryrc", ".psqlrc", ".sqliterc", ".mcp.json", ".pgpass", ".my.cnf", ".wgetrc", ".curlrc", ".editorconfig-exec",
 }
 
-// notProtected are directories below protected ones that hold ordinary files. What applies to a path in one of them is
-// what applies to the rest of the path.
+// notProtected are directories below protected directories that hold ordinary files. Paths in them are judged by the
+// rest of the path.
 var notProtected = []string{".claude/commands", ".claude/agents", ".claude/skills", ".claude/plans", ".reins/plans"}
 
-// Protected returns why a path must not be written, or "" if it is an ordinary one. Names are compared in
-// folded form on every system.
+// Protected returns why a path must not be written, or "" for an ordinary path. Names are compared in folded form on
+// every system.
 func Protected(w Workspace, file string) string {
 	for _, dir := range w.Protected {
 		if w.Paths.Within(dir, file) {
@@ -140,7 +140,7 @@ func Protected(w Workspace, file string) string {
 	return ""
 }
 
-// looksLikeGit reports whether an element is another name of .git on Windows file systems.
+// looksLikeGit reports whether an element is another name for .git on Windows file systems.
 func looksLikeGit(slashed string) bool {
 	return slices.ContainsFunc(strings.Split(slashed, "/"), func(e string) bool {
 		e, _, _ = strings.Cut(strings.TrimRight(e, ". "), ":")

@@ -1,14 +1,13 @@
 // Package policy decides what a tool call may do.
 //
-// A [Policy] gets a [Query] and returns a [Decision]. The query lists what the call will access (paths
-// to read or write, commands to run, hosts to connect to), so tools that do the same thing are treated
-// the same. The decision names the rule that made it.
+// A [Policy] gets a [Query] and returns a [Decision]. The query lists what the call will access (paths to read or
+// write, commands to run, hosts to connect to), so tools that do the same thing are treated the same. The decision
+// names the rule that made it.
 //
-// A policy should depend on the query alone. Then the same query always gets the same decision, and the
-// record of a call explains it. Tools declare absolute, clean paths with symbolic links resolved.
+// A policy should depend on the query alone. Then the same query always gets the same decision, and the recorded call
+// explains it. Tools declare absolute, clean paths with symbolic links resolved.
 //
-// [Standard] is the policy of rules and modes, and [Default] is Standard without rules. The zero [Decision]
-// denies.
+// [Standard] applies rules and modes, and [Default] is Standard without rules. The zero [Decision] denies.
 package policy
 
 import (
@@ -21,10 +20,10 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// Kind is the kind of an access.
+// Kind classifies an access.
 type Kind string
 
-// The kinds of accesses.
+// Access kinds.
 const (
 	Read    Kind = "read"
 	Write   Kind = "write"
@@ -37,20 +36,19 @@ const (
 	Configure Kind = "configure"
 )
 
-// Access is one thing a call will touch. Target is a path for Read, Write and Delete, a command line
-// for Exec, a host or host:port for Connect, the program and the text for Input, and a key and its value for
-// Configure.
+// Access is one thing that a call will touch. Target is a path for Read, Write and Delete, a command line for Exec, a
+// host or host:port for Connect, the program and the text for Input, and a key and its value for Configure.
 type Access struct {
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"`
 	// Dir is the directory an Exec starts in.
 	Dir string `json:"dir,omitempty"`
-	// Running is the box of the program that an Exec is input for: one that runs already cannot be confined further.
+	// Running is the box of the program that an Exec is input for: a running program cannot be confined further.
 	Running Box `json:"running,omitempty"`
 	// Outside means that the access needs to leave the sandbox. Rules do not permit that, only an approval does.
 	Outside bool `json:"outside,omitempty"`
-	// Host means that the host program itself writes or deletes one of its own files, such as notes, or one that the
-	// session may write. The sandbox is not asked; rules, modes and protected paths apply.
+	// Host means that the host program itself writes or deletes its own file, such as notes, or a file that the session
+	// may write. The sandbox is not consulted; rules, modes and protected paths apply.
 	Host bool `json:"host,omitempty"`
 }
 
@@ -61,12 +59,12 @@ func (a Access) String() string {
 	return string(a.Kind) + " " + a.Target
 }
 
-// LeavesSandbox reports whether one of the accesses needs to leave the sandbox.
+// LeavesSandbox reports whether any access needs to leave the sandbox.
 func LeavesSandbox(accesses []Access) bool {
 	return slices.ContainsFunc(accesses, func(a Access) bool { return a.Outside })
 }
 
-// UnmarshalJSON reads an access. It also accepts the form of String, which older records have.
+// UnmarshalJSON reads an access. It also accepts the format of String, which older records have.
 func (a *Access) UnmarshalJSON(b []byte) error {
 	var text string
 	if json.Unmarshal(b, &text) == nil {
@@ -81,33 +79,32 @@ func (a *Access) UnmarshalJSON(b []byte) error {
 // Workspace is where an agent works, and what a policy may find out about it. All paths are absolute and real.
 type Workspace struct {
 	Dir   string    `json:"dir"`
-	Paths env.Paths `json:"-"` // path rules of the environment
+	Paths env.Paths `json:"-"` // the environment's path rules
 	// Roots are further directories that count as inside.
 	Roots []string `json:"roots,omitempty"`
 	// Protected are further files and directories that must not be written.
 	Protected []string `json:"protected,omitempty"`
 	Home      string   `json:"home,omitempty"`  // the user's home directory; "" if unknown
-	Shell     string   `json:"shell,omitempty"` // the program that runs command lines; "" is bash
-	// Files resolves the names in commands. If it is nil, commands that name symbolic links are judged by
-	// the names alone.
+	Shell     string   `json:"shell,omitempty"` // program that runs command lines; "" means bash
+	// Files resolves the names in commands. If it is nil, commands with symbolic links are judged by the names alone.
 	Files Files `json:"-"`
-	// Git returns why git must not run in a directory without asking: its configuration names programs. Nil
-	// trusts every repository.
+	// Git returns why git must not run in a directory without asking: its configuration names programs. nil trusts
+	// every repository. It is called during decisions, perhaps concurrently.
 	Git func(ctx context.Context, dir string) (why string) `json:"-"`
 	// Sandboxed means that the system confines commands to the workspace.
 	Sandboxed bool `json:"sandboxed,omitempty"`
-	// ReadsOnly means that the system enforces BoxRead. Unenforced means that commands should be confined, but the system cannot enforce BoxRead. Commands that only
-	// read then need approval.
+	// ReadsOnly means that the system enforces BoxRead. Unenforced means that commands should be confined, but the
+	// system cannot enforce BoxRead. Commands that only read then need approval.
 	ReadsOnly  bool `json:"reads_only,omitempty"`
 	Unenforced bool `json:"unenforced,omitempty"`
-	// Masked are files and directories with credentials. Reading them needs approval, or a rule that names them. Nil
+	// Masked are files and directories with credentials. Reading them needs approval, or a rule that names them. nil
 	// means those in Home.
 	Masked []string `json:"-"`
-	// Created reports whether this session created a file. Nil means that it created none.
+	// Created reports whether this session created a file. nil means that it created none.
 	Created func(path string) bool `json:"-"`
 }
 
-// Files is the part of an environment that resolves names.
+// Files resolves names. Every env.Environment implements it.
 type Files interface {
 	RealPath(ctx context.Context, path string) (string, error)
 	ReadDir(ctx context.Context, path string) ([]env.FileInfo, error)
@@ -120,23 +117,23 @@ func (w Workspace) inside(path string) bool {
 
 // Query describes a call to decide on.
 type Query struct {
-	Tool        string          `json:"tool"` // the tool's own name, never an alias
+	Tool        string          `json:"tool"` // registered tool name, never an alias
 	Args        json.RawMessage `json:"args,omitempty"`
 	Permissions []string        `json:"permissions,omitempty"`
 	ReadOnly    bool            `json:"read_only,omitempty"`
 	Destructive bool            `json:"destructive,omitempty"`
 	OpenWorld   bool            `json:"open_world,omitempty"`
-	// Accesses is what the call will touch. Nil means unknown; empty but not nil means nothing.
+	// Accesses is what the call will touch. nil means unknown; empty but not nil means nothing.
 	Accesses  []Access  `json:"accesses"`
-	Agent     string    `json:"agent,omitempty"` // path of the agent in its tree; "" is the root
+	Agent     string    `json:"agent,omitempty"` // agent path; "" means the root
 	Mode      Mode      `json:"mode,omitempty"`
 	Workspace Workspace `json:"workspace"`
 }
 
-// Verdict is the outcome of a decision. The zero value denies.
+// Verdict is a decision's outcome. The zero value denies.
 type Verdict int
 
-// The verdicts, strictest first.
+// Verdicts, strictest first.
 const (
 	Deny Verdict = iota
 	Ask
@@ -168,27 +165,38 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown verdict %q: use allow, ask or deny", text)
 }
 
-// Decision is a verdict and its reason.
+// Decision is a verdict and its reason. The zero value denies.
 type Decision struct {
 	Verdict Verdict `json:"verdict"`
-	Code    string  `json:"code,omitempty"`   // the kind of reason, for programs
+	Code    string  `json:"code,omitempty"`   // reason code, for programs
 	Rule    string  `json:"rule"`             // the rule that decided; never empty
-	Reason  string  `json:"reason,omitempty"` // for people and for the model
-	// Box, with Allow, is where the commands of the call run. The zero value is BoxWorkspace.
+	Reason  string  `json:"reason,omitempty"` // for users and the model
+	// Box, with Allow, is where the call's commands run. The zero value means BoxWorkspace.
 	Box Box `json:"box,omitempty"`
-	// Repository, with BoxRead, means that a command of the call is git or a program that is not known in detail. It can
-	// read all of the repository that the workspace is a part of.
+	// Repository, with BoxRead, means that a command is git or a program that is not known in detail. It can read the
+	// whole repository around the workspace.
 	Repository bool `json:"repository,omitempty"`
-	// Reveal lists files outside the workspace, or with credentials, that the commands of the call read by name. Once
-	// the call is allowed, they can be read in its box.
+	// Reveal lists files outside the workspace, or with credentials, that the call's commands read by name. Once the
+	// call is allowed, they can be read in its box.
 	Reveal []string `json:"reveal,omitempty"`
-	// Args, with Allow, replaces the arguments of the call by this JSON. It is validated and judged again.
+	// Args, with Allow, replaces the call's arguments with this JSON. It is validated and judged again.
 	Args string `json:"args,omitempty"`
 }
 
 // Policy decides on calls.
+//
+// Every call in a session and its subagents passes through its policy, so a policy is called concurrently. A call is
+// judged before it runs, and again after a change to its arguments or after an approval. A policy must not assume that
+// the call runs: hooks and approvers can still refuse it.
+//
+// Deny refuses the call and shows Reason to the model. Ask leaves the decision to an approver; without one, the call is
+// refused. Allow runs the call in Decision.Box. If Decide panics, the call is denied.
+//
+// A policy that is a [Standard], or has its methods Allowing and Suggest, can be extended with rules: see [Extensible].
+// A policy that never asks should report that with a method Asks(Mode) bool: see [Asks].
 type Policy interface {
-	// Decide judges a call by all its accesses together.
+	// Decide judges a call by all its accesses together. It should depend on q alone and must not change it. It may be
+	// called concurrently.
 	Decide(ctx context.Context, q Query) Decision
 }
 
@@ -198,8 +206,8 @@ type Func func(ctx context.Context, q Query) Decision
 // Decide calls the function.
 func (f Func) Decide(ctx context.Context, q Query) Decision { return f(ctx, q) }
 
-// Asks reports whether a policy may decide in a mode that calls need an approval. A policy with a method Asks(Mode) bool
-// reports that itself; other policies of hosts may.
+// Asks reports whether a policy may decide in a mode that calls need approval. A policy with a method Asks(Mode) bool
+// reports that itself; other policies by hosts are assumed to ask.
 func Asks(p Policy, m Mode) bool {
 	switch p := p.(type) {
 	case nil, Standard, Default:
@@ -216,12 +224,12 @@ type unasking struct{ Func }
 // Asks returns false.
 func (unasking) Asks(Mode) bool { return false }
 
-// Extensible is a policy of rules.
+// Extensible is a policy with rules, which an approval can extend.
 type Extensible interface {
 	Policy
-	// Allowing returns the policy with more rules that allow calls.
+	// Allowing returns the policy with more rules that allow calls. It must not change the policy itself.
 	Allowing(rules []Rule) Policy
-	// Suggest returns rules that would allow a call and similar ones, narrowest first.
+	// Suggest returns rules that would allow a call and similar calls, narrowest first.
 	Suggest(ctx context.Context, q Query) []Suggestion
 }
 
@@ -242,17 +250,17 @@ func (AllowAll) Asks(Mode) bool { return false }
 // Grant is an approval that holds for more than one call of a tool.
 type Grant struct {
 	Tool     string
-	Accesses []Access // nil covers calls that do not declare theirs
-	Rules    []Rule   // cover more calls, of any tool
+	Accesses []Access // nil covers calls that do not declare accesses
+	Rules    []Rule   // cover more calls, for any tool
 	Rule     string
 }
 
 // Grants are the approvals given so far.
 type Grants []Grant
 
-// Find returns the rule of the grant that covers a call: one for the same tool with all of the call's accesses,
-// or one whose rules allow it together with the policy, unless it leaves the sandbox. A call that does not
-// declare its accesses is covered only by a grant for such calls. In plan mode grants cover nothing.
+// Find returns the rule of the grant that covers a call: a grant for the same tool with all the call's accesses, or a
+// grant whose rules allow it together with the policy, unless it leaves the sandbox. A call that does not declare its
+// accesses is covered only by a grant for such calls. In plan mode grants cover nothing.
 func (g Grants) Find(ctx context.Context, p Policy, q Query) (rule string, ok bool) {
 	if q.Mode == ModePlan {
 		return "", false

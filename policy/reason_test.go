@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestReason_OfEveryCodeIsTrue has a call for every code of Standard. The recorded reason must name what was decisive.
+// TestReason_OfEveryCodeIsTrue has a call for every code in Standard. The recorded reason must name what was decisive.
 func TestReason_OfEveryCodeIsTrue(t *testing.T) {
 	run := func(line string) []Access { return []Access{{Kind: Exec, Target: line}} }
 	one := func(kind Kind, target string) []Access { return []Access{{Kind: kind, Target: target}} }
@@ -86,7 +86,7 @@ type looping struct{ Files }
 
 func (looping) RealPath(context.Context, string) (string, error) { return "", os.ErrInvalid }
 
-// codes finds the codes of Standard in its source.
+// codes finds Standard's codes in its source.
 func codes(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -103,7 +103,7 @@ func codes(t *testing.T) map[string]bool {
 			found[m[1]] = true
 		}
 	}
-	for _, other := range []string{"allow_all", "listed", "not_listed"} { // of other policies
+	for _, other := range []string{"allow_all", "listed", "not_listed"} { // used by other policies
 		delete(found, other)
 	}
 	return found

@@ -16,25 +16,25 @@ import (
 // Rule matches calls by what they do. [ParseRule] describes the syntax.
 type Rule struct {
 	text  string
-	tool  string // a tool's name, which may end in "*"; "" if kinds apply
+	tool  string // tool name, which may end in "*"; "" if kinds apply
 	kinds []Kind
-	// The specifier: at most one of these is set.
-	pattern string   // of a path
-	words   []string // the first words of a command
+	// The specifier: at most one is set.
+	pattern string   // for a path
+	words   []string // first words of a command
 	prefix  bool     // words may follow
 	wild    string   // a command with wildcards
 	domain  string
-	box     Box // where its commands run; "" if the text does not say
+	box     Box // where its commands run; "" if the text does not specify it
 	project bool
 }
 
-// Rules are lists of rules. A call is denied if a Deny rule matches. Otherwise it needs an approval if an Ask
-// rule matches. Otherwise it is allowed if Allow rules cover all of it.
+// Rules are lists of rules. A call is denied if a Deny rule matches. Otherwise it needs approval if an Ask rule
+// matches. Otherwise it is allowed if Allow rules cover all its parts.
 type Rules struct {
 	Allow, Ask, Deny []Rule
 }
 
-// families are the names of rules that match by what a call does, whatever its tool is called.
+// families are the names for rules that match by what a call does, whatever its tool is called.
 var families = map[string][]Kind{
 	"Bash": {Exec}, "Shell": {Exec},
 	"Read": {Read}, "Grep": {Read}, "Glob": {Read}, "LS": {Read},
@@ -53,11 +53,11 @@ var families = map[string][]Kind{
 //	Delete(build/**)          deleting files; Edit covers it too
 //	WebFetch(domain:go.dev)   connecting to a host; *.go.dev is any host below it
 //	WebSearch                 searching the web
-//	mcp__server               all tools of an MCP server
+//	mcp__server               all tools from an MCP server
 //	mcp__server__tool         one of them
-//	grep                      any other name is that of a tool
+//	grep                      any other name is a tool name
 //
-// A Bash rule that allows may say where its commands run, such as Bash(git push:*)@outside: in the box @read,
+// A Bash rule that allows may specify where its commands run, such as Bash(git push:*)@outside: in the box @read,
 // @workspace (the default) or @outside.
 func ParseRule(text string) (Rule, error) {
 	r := Rule{text: strings.TrimSpace(text)}
@@ -95,7 +95,7 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// parseBox sets the box that the end of the text names, and returns the text before it.
+// parseBox sets the box named at the end of text, and returns the text before it.
 func (r *Rule) parseBox() (rest string, err error) {
 	at := strings.LastIndexByte(r.text, '@')
 	if at < strings.LastIndexByte(r.text, ')') || at < 0 {
@@ -111,13 +111,13 @@ func (r *Rule) parseBox() (rest string, err error) {
 // Families returns the names that rules can use for what calls do, whatever tool makes them.
 func Families() []string { return slices.Sorted(maps.Keys(families)) }
 
-// Tool returns the name of the tool that the rule is for, which may end in "*", or "" if it is for calls of any tool.
+// Tool returns the name of the tool that the rule is for, which may end in "*", or "" if it matches calls to any tool.
 func (r Rule) Tool() string { return r.tool }
 
 // For returns the same rule for another tool.
 func (r Rule) For(tool string) Rule { r.tool = tool; return r }
 
-// OfProject returns the same rule as one that a project has, not the user. It does not lift what is denied as [Never].
+// OfProject returns the same rule as a project rule, not a user rule. It does not lift a denial with code [Never].
 func (r Rule) OfProject() Rule { r.project = true; return r }
 
 // Specific reports whether the rule has a pattern, a command or a domain.
@@ -125,10 +125,10 @@ func (r Rule) Specific() bool {
 	return r.pattern != "" || r.words != nil || r.wild != "" || r.domain != ""
 }
 
-// Box returns where the commands that the rule allows run.
+// Box returns where commands run that the rule allows.
 func (r Rule) Box() Box { return cmp.Or(r.box, BoxWorkspace) }
 
-// Check returns why the rule cannot be in the list of a verdict, or nil.
+// Check returns why the rule cannot be in a verdict's list, or nil.
 func (r Rule) Check(v Verdict) error {
 	if v != Allow && r.box != "" {
 		return fmt.Errorf("invalid rule %q: only a rule that allows can say where commands run; remove @%s", r.text, r.box)
@@ -178,7 +178,7 @@ func (r *Rule) parseSpec(spec string) error {
 	return nil
 }
 
-// parseCommand parses the specifier of a Bash rule.
+// parseCommand parses the specifier in a Bash rule.
 func (r *Rule) parseCommand(spec string) error {
 	spec, r.prefix = strings.CutSuffix(spec, ":*")
 	if strings.Contains(spec, "*") {

@@ -6,7 +6,7 @@ import (
 )
 
 // ParseRules parses rules in the syntax of [ParseRule]. A rule may begin with its list, as in "allow Bash(go test:*)",
-// "ask Bash(git push:*)" or "deny Read(.env)". Without one it allows. The error reports every invalid rule.
+// "ask Bash(git push:*)" or "deny Read(.env)". Otherwise it allows. The error reports every invalid rule.
 func ParseRules(texts ...string) (Rules, error) {
 	var rules Rules
 	var problems []error
@@ -31,7 +31,7 @@ func MustRules(texts ...string) Rules {
 	return rules
 }
 
-// list returns the list that the first word of a rule names, and the rest of the rule.
+// list returns the list named by the first word, and the rest of the rule.
 func (rules *Rules) list(text string) (*[]Rule, string) {
 	word, rest, _ := strings.Cut(text, " ")
 	switch word {

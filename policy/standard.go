@@ -9,8 +9,8 @@ import (
 	"github.com/reins-agent/reins/internal/shell"
 )
 
-// Standard decides by rules, protected paths and the mode of the query. A call is allowed if everything it does
-// is. The strictest decision on any part wins, and the decision names the rule or mode that made it.
+// Standard decides by rules, protected paths and the query's mode. A call is allowed if every part of it is allowed.
+// The strictest decision on any part wins, and the decision names the rule or mode that made it.
 type Standard struct {
 	Rules Rules
 }
@@ -29,7 +29,7 @@ type judge struct {
 	ctx      context.Context
 	q        Query
 	rules    Rules
-	reveal   []string // what commands read outside, by name
+	reveal   []string // outside paths that commands read by name
 	programs bool     // a command is git or a program that is not known in detail
 }
 
@@ -49,7 +49,7 @@ func (j *judge) decide() Decision {
 	return d
 }
 
-// accesses returns the strictest decision on what the call touches.
+// accesses returns the strictest decision on the call's accesses.
 func (j *judge) accesses() Decision {
 	if j.q.Accesses == nil {
 		return j.asks("undeclared", "the tool does not declare what it touches")
@@ -71,7 +71,7 @@ func (j *judge) accesses() Decision {
 	return strictest
 }
 
-// firm are the questions that a rule for the whole tool does not answer.
+// firm lists questions that a rule for the whole tool does not answer.
 var firm = []string{"asked_by_rule", "reads_secret", "deletes_outside", "deletes_foreign", "protected", "unparsed", "configures"}
 
 // settle applies the modes that change the answer to a question.
@@ -95,7 +95,7 @@ func (j *judge) settle(d Decision) Decision {
 
 func (j *judge) mode() string { return "mode " + string(j.q.Mode) }
 
-// asks returns a question of the mode.
+// asks returns the mode's question.
 func (j *judge) asks(code, reason string) Decision {
 	return Decision{Verdict: Ask, Code: code, Rule: j.mode(), Reason: reason}
 }
@@ -104,28 +104,28 @@ func (j *judge) allows(code, reason string) Decision {
 	return Decision{Verdict: Allow, Code: code, Rule: j.mode(), Reason: reason}
 }
 
-// reads allows what only reads, where it can only read.
+// reads allows a call that only reads, where it can only read.
 func (j *judge) reads() Decision {
 	return j.allows("reads_inside", "only reads inside the working directory").in(BoxRead)
 }
 
-// byRule returns the decision of a rule.
+// byRule returns a rule's decision.
 func byRule(v Verdict, r Rule, what string) Decision {
 	code := map[Verdict]string{Deny: "denied_by_rule", Ask: "asked_by_rule", Allow: "allowed_by_rule"}[v]
 	return Decision{Verdict: v, Code: code, Rule: r.String(), Reason: fmt.Sprintf("%s: rule %s", what, r)}.in(r.box)
 }
 
-// outweighs reports whether a decision on a part of a call is the reason for the whole rather than another one: it is
-// stricter, or it allows more.
+// outweighs reports whether a decision on a part of a call, rather than other, is the reason for the whole: it is
+// stricter, or allows more.
 func (d Decision) outweighs(other Decision) bool {
 	return d.Verdict < other.Verdict || d.Verdict == other.Verdict && slices.Index(says, d.Code) > slices.Index(says, other.Code)
 }
 
-// says lists the codes of decisions that allow, those that say the least first. Other codes, of questions and denials,
-// do not differ in that.
+// says lists codes for decisions that allow, least informative first. Other codes, for questions and denials, do not
+// differ in that.
 var says = []string{"touches_nothing", "reads_inside", "reads_system", "edits_inside", "allowed_by_rule", "sandboxed"}
 
-// in returns the decision with the box of a call that it allows.
+// in returns the decision with the box for a call that it allows.
 func (d Decision) in(b Box) Decision {
 	if d.Box = ""; d.Verdict == Allow {
 		d.Box = b
@@ -175,7 +175,7 @@ func (j *judge) connect(a Access) Decision {
 	return j.asks("connects", what)
 }
 
-// command decides on a command line by all that it does.
+// command decides on a command line by everything it does.
 func (j *judge) command(a Access) Decision {
 	w := j.q.Workspace
 	dir := a.Dir
@@ -223,7 +223,7 @@ func (j *judge) enforced(a Access, d Decision) Decision {
 	return d
 }
 
-// effect decides on one command of a line.
+// effect decides on one command in a line.
 func (j *judge) effect(e shell.Effect, line string) Decision {
 	what := describeWords(e, line)
 	for _, r := range j.rules.Deny {
@@ -296,8 +296,8 @@ func (j *judge) repos(e shell.Effect, d Decision) Decision {
 	return d
 }
 
-// grants returns the rule that allows a command. A rule for a wrapper must name the command too. In plan mode
-// rules allow nothing.
+// grants returns the rule that allows a command. A rule for a wrapper must name the command too. In plan mode rules
+// allow nothing.
 func (j *judge) grants(e shell.Effect) (Rule, bool) {
 	if j.q.Mode == ModePlan {
 		return Rule{}, false
@@ -305,7 +305,7 @@ func (j *judge) grants(e shell.Effect) (Rule, bool) {
 	return widest(j.rules.Allow, func(r Rule) bool { return r.grants(e) && r.withholds(e) == "" })
 }
 
-// widest returns the first of the matching rules whose box is the widest.
+// widest returns the first matching rule with the widest box.
 func widest(rules []Rule, match func(Rule) bool) (best Rule, ok bool) {
 	for _, r := range rules {
 		if match(r) && (!ok || best.box.wider(r.box) != best.box) {
@@ -331,7 +331,7 @@ func (r Rule) everything() bool {
 	return slices.Contains(r.kinds, Exec) && r.words == nil && r.wild == ""
 }
 
-// forbids reports whether a rule matches a command or one of its wrappers.
+// forbids reports whether a rule matches a command or any of its wrappers.
 func forbids(r Rule, e shell.Effect) (yes, maybe bool) {
 	for _, words := range slices.Concat([][]string{e.Words}, e.Outer, e.Also) {
 		y, m := r.forbids(words)
@@ -340,7 +340,7 @@ func forbids(r Rule, e shell.Effect) (yes, maybe bool) {
 	return yes, maybe
 }
 
-// describeWords names a command for people.
+// describeWords names a command for users.
 func describeWords(e shell.Effect, line string) string {
 	if len(e.Words) == 0 || slices.Contains(e.Words, shell.Unset) {
 		return "runs: " + line

@@ -188,7 +188,7 @@ func TestParseRule_Mistakes(t *testing.T) {
 func TestSuggest_GrantsWhatItSaysAndNoMore(t *testing.T) {
 	for _, c := range []struct {
 		access Access
-		want   string // the rules of all suggestions
+		want   string // the rules in all suggestions
 		not    string // a command that they do not allow
 	}{
 		{command("go test ./... | tail -3"), "Bash(go test:*)", "go build"},

@@ -13,7 +13,7 @@ import (
 // Suggestion is what an approval can cover besides one call. It grants exactly its rules.
 type Suggestion struct {
 	Rules []Rule
-	Text  string // for people, such as: commands that begin with "go test"
+	Text  string // for users, such as: commands that begin with "go test"
 }
 
 // Allowing returns the policy with more rules that allow calls.
@@ -22,15 +22,15 @@ func (s Standard) Allowing(rules []Rule) Policy {
 	return s
 }
 
-// Suggest returns rules that would allow a call and similar ones, narrowest first. Each suggestion was tried:
-// with its rules the call is allowed, and without one of them it is not.
+// Suggest returns rules that would allow a call and similar calls, narrowest first. Each suggestion was tried: with its
+// rules the call is allowed, and if any rule is removed it is not.
 func (s Standard) Suggest(ctx context.Context, q Query) (list []Suggestion) {
 	j := &judge{ctx: ctx, q: q, rules: s.Rules}
 	if q.Mode == "" {
 		j.q.Mode = ModeDefault
 	}
 	offers := [][]offer{j.needs()}
-	if q.Accesses == nil { // unknown, as for tools of MCP servers
+	if q.Accesses == nil { // unknown, as for MCP tools
 		offers = append(offers, []offer{{q.Tool, "all calls of " + q.Tool}})
 	}
 	if edits(q) && slices.ContainsFunc(q.Accesses, func(a Access) bool { return j.access(a).Verdict == Ask }) {
@@ -47,7 +47,7 @@ func (s Standard) Suggest(ctx context.Context, q Query) (list []Suggestion) {
 // offer is a rule to suggest.
 type offer struct{ rule, text string }
 
-// try returns the suggestion of rules that allow a call together, without those that are not needed.
+// try returns a suggestion with the rules that together allow a call, without unnecessary rules.
 func (s Standard) try(ctx context.Context, q Query, offers []offer) (Suggestion, bool) {
 	rules := make([]Rule, len(offers))
 	for i, o := range offers {
@@ -80,7 +80,7 @@ func edits(q Query) bool {
 		slices.ContainsFunc(q.Accesses, func(a Access) bool { return a.Kind == Write })
 }
 
-// needs returns a rule for every part of a call that is asked about.
+// needs returns a rule for every part of a call that needs approval.
 func (j *judge) needs() (list []offer) {
 	add := func(rule, text string) {
 		if o := (offer{rule, text}); !slices.Contains(list, o) {
@@ -118,7 +118,7 @@ func (j *judge) pathRule(a Access) (rule, text string) {
 	return fmt.Sprintf("%s(%s)", name, ruleFor(j.q.Workspace, a.Target)), verb + a.Target
 }
 
-// asking returns the parts of a command that are asked about.
+// asking returns the parts of a command that need approval.
 func (j *judge) asking(a Access) (list []shell.Effect) {
 	dir := a.Dir
 	if dir == "" {
@@ -147,7 +147,7 @@ var narrow = strings.Fields("eval sudo doas su ssh env xargs find rm rmdir mv cp
 	"tar tee kill pkill killall watch strace timeout nohup docker podman kubectl npx git")
 
 // prefix returns the rule to offer for a command, and what it covers. It offers none for a command whose words do not
-// say what it does, and only the exact command if a prefix would not grant it.
+// tell what it does, and only the exact command if a prefix would not grant it.
 func (j *judge) prefix(e shell.Effect) (rule, text string) {
 	if len(e.Words) == 0 || e.Words[0] == shell.Unset || readsProgram(e.Words) {
 		return "", ""

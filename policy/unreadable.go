@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Unreadable returns the files and directories that rules deny to read: those in the workspace that exist now, and those
-// that a rule names elsewhere. An environment can hide them from commands. It looks at a limited number of files.
+// Unreadable returns files and directories that rules deny to read: existing paths in the workspace, and paths that a
+// rule names elsewhere. An environment can hide them from commands. It examines a limited number of files.
 func (rules Rules) Unreadable(ctx context.Context, w Workspace) (paths []string) {
 	var deny []Rule
 	for _, r := range rules.Deny {
@@ -38,7 +38,7 @@ func (rules Rules) PolicyRules() Rules { return rules }
 // PolicyRules implements [Ruled].
 func (s Standard) PolicyRules() Rules { return s.Rules }
 
-// RulesOf returns the rules of a policy, or none.
+// RulesOf returns a policy's rules, or none.
 func RulesOf(p Policy) Rules {
 	if r, ok := p.(Ruled); ok {
 		return r.PolicyRules()
@@ -62,7 +62,7 @@ func (rules Rules) DeniesRead(w Workspace) func(path string) bool {
 	}
 }
 
-// literal returns the path that a rule names, if it names one outside of the workspace.
+// literal returns the path that a rule names, if it names a path outside the workspace.
 func (r Rule) literal(w Workspace) []string {
 	pattern, _ := strings.CutSuffix(r.pattern, "/**")
 	if strings.ContainsAny(pattern, "*?[") {

@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/internal/shell"
 )
 
-// withholds returns an option of a command that the rule does not grant, or "". A rule that leaves words open does not
+// withholds returns an option in a command that the rule does not grant, or "". A rule that leaves words open does not
 // grant options that run other programs or write elsewhere, unless its own text names them.
 func (r Rule) withholds(e shell.Effect) string {
 	if r.everything() || !r.prefix && r.wild == "" {
@@ -24,7 +24,7 @@ func (r Rule) withholds(e shell.Effect) string {
 		switch {
 		case at < 1 || option == shell.Unset || !r.namesOption(option):
 			return option
-		case option[0] != '-': // a script, which is all that the command does
+		case option[0] != '-': // a script, which is the command's only effect
 			return ""
 		}
 		words = slices.Delete(words, at, at+1)
@@ -45,7 +45,7 @@ func carries(word, option string) bool {
 	return letter && len(word) > 2 && word[0] == '-' && word[1] != '-' && strings.Contains(word, option[1:])
 }
 
-// explain returns a question about a command. If a rule would answer it but for an option, the reason says so.
+// explain returns a question about a command. If a rule would answer it but for an option, the reason mentions that.
 func (j *judge) explain(e shell.Effect, what string, question Decision) Decision {
 	r, ok := find(j.rules.Allow, func(r Rule) bool { return r.grants(e) && r.withholds(e) != "" })
 	if !ok || j.q.Mode == ModePlan {
@@ -62,7 +62,7 @@ func (j *judge) explain(e shell.Effect, what string, question Decision) Decision
 	return j.asks("widens", reason)
 }
 
-// naming returns a rule like r that also grants an option of a command, or "" if no rule can.
+// naming returns a rule like r that also grants a command's option, or "" if no rule can.
 func (r Rule) naming(e shell.Effect, option string) string {
 	at := slices.IndexFunc(e.Words, func(w string) bool { return carries(w, option) })
 	if at < 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/reins-agent/reins/internal/shell"
 )
 
-// Within reports whether rules name all that a call does: its tool, or each of its accesses and each command of its
-// lines. Unlike [Standard], it does not accept what only reads, except for changing the directory.
+// Within reports whether rules name everything that a call does: its tool, or each access and each command in its
+// lines. Unlike [Standard], it does not accept calls because they only read, except for changing the directory.
 func Within(ctx context.Context, q Query, rules []Rule) bool {
 	if slices.ContainsFunc(rules, func(r Rule) bool { return r.named(q.Tool) }) {
 		return true

@@ -12,15 +12,15 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// ErrPending is returned by an approver that has no answer yet. The outcome of the call is then
-// pending: it is neither run nor refused.
+// ErrPending is returned by an approver that has no answer yet. The call's outcome is then pending: it is neither run
+// nor refused.
 var ErrPending = errors.New("the approval is pending")
 
 // Scope is what an approval covers.
 type Scope string
 
-// The scopes: this call, calls with the same accesses in this session, and such calls in all sessions.
-// Approval.Rules can cover more. The host saves approvals with Always.
+// Scopes: this call, calls with the same accesses in this session, and such calls in all sessions. Approval.Rules can
+// cover more. The host saves Always approvals.
 const (
 	Once       Scope = ""
 	ForSession Scope = "session"
@@ -31,13 +31,13 @@ const (
 type Approval struct {
 	Allow bool  `json:"allow"`
 	Scope Scope `json:"scope,omitempty"`
-	// Rules are what the scope covers besides this call, in the syntax of policy.ParseRule. Request.Suggest
-	// returns suitable ones.
+	// Rules are what the scope covers besides this call, in the syntax for policy.ParseRule. Request.Suggest returns
+	// suitable rules.
 	Rules []string `json:"rules,omitempty"`
 	// Args replaces the arguments, which are validated and judged again. The call runs with them
 	// unless the policy denies it.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Message is for the model.
+	// Message is shown to the model.
 	Message string `json:"message,omitempty"`
 	// Abort refuses the call, regardless of Allow, and stops the turn.
 	Abort bool `json:"abort,omitempty"`
@@ -45,7 +45,7 @@ type Approval struct {
 
 // Request is a call that needs approval. It holds copies: changing them has no effect.
 type Request struct {
-	Agent    string // path of the calling agent; "" is the root
+	Agent    string // path of the calling agent; "" means the root
 	Call     Call
 	Spec     Spec
 	Accesses []policy.Access
@@ -59,8 +59,8 @@ type Request struct {
 // Home returns the user's home directory, or "" if it is unknown.
 func (r Request) Home() string { return r.query.Workspace.Home }
 
-// Suggest returns rules that would allow this call and similar ones, narrowest first. It returns none if the
-// policy has no rules, or if the call leaves the sandbox, which no rule allows.
+// Suggest returns rules that would allow this call and similar calls, narrowest first. It returns none if the policy
+// has no rules, or if the call leaves the sandbox, which no rule allows.
 func (r Request) Suggest(ctx context.Context) (s []policy.Suggestion) {
 	p, ok := r.policy.(policy.Extensible)
 	if !ok || policy.LeavesSandbox(r.Accesses) {
@@ -127,7 +127,7 @@ func (p *Pipeline) decide(ctx context.Context, t target, out *Outcome) {
 	}
 }
 
-// effectivePolicy returns the policy, or the default one.
+// effectivePolicy returns the policy, or the default policy.
 func (p *Pipeline) effectivePolicy() policy.Policy {
 	if p.Policy == nil {
 		return policy.Default{}
@@ -135,7 +135,7 @@ func (p *Pipeline) effectivePolicy() policy.Policy {
 	return p.Policy
 }
 
-// replace sets the arguments that the policy allows the call with.
+// replace sets the arguments with which the policy allows the call.
 func (p *Pipeline) replace(t target, out *Outcome) error {
 	if d := out.Decision; d.Args == "" || d.Verdict != policy.Allow || d.Args == string(out.Call.Args) {
 		return nil
@@ -151,7 +151,7 @@ func (p *Pipeline) replace(t target, out *Outcome) error {
 	return nil
 }
 
-// accesses returns what a call declares. If the tool panics, nothing is declared.
+// accesses returns the accesses that a call declares, or nil if the tool panics.
 func accesses(ctx context.Context, t Tool, c Call) (declared []policy.Access) {
 	defer func() { _ = recover() }()
 	return t.Access(ctx, &c)
@@ -183,7 +183,7 @@ func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Qu
 // permitted judges a call, gets approval if needed, and reports whether the call may run. If not, the
 // outcome has the reason.
 func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
-	ask := out.Decision // of a hook that asks for approval
+	ask := out.Decision // set if a hook asks for approval
 	p.judge(ctx, t, out)
 	if ask.Verdict == policy.Ask && out.Decision.Verdict == policy.Allow {
 		out.Decision = ask
@@ -210,8 +210,8 @@ func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 	return p.answered(ctx, t, out)
 }
 
-// unread refuses a call that would fail with NotRead, and reports whether it did: nobody needs to be asked about it.
-// Other failures may reveal the content of a file, which needs an approval.
+// unread refuses a call that would fail with NotRead, and reports whether it did: no approval is needed for it. Other
+// failures may reveal file contents, which needs approval.
 func (p *Pipeline) unread(ctx context.Context, t target, out *Outcome) bool {
 	_, _, err := Request{Call: out.Call, tool: t.tool}.Preview(ctx)
 	failure, ok := errors.AsType[*Error](err)
@@ -279,7 +279,7 @@ func (p *Pipeline) stillValid(ctx context.Context, t target, out *Outcome) bool 
 	if v := out.Decision.Verdict; v != policy.Allow && v != policy.Ask {
 		return out.refuse("%s was approved, but then denied: %s", out.Tool, reason(out.Decision))
 	}
-	out.Decision = asked.Decision // the one that was approved
+	out.Decision = asked.Decision // the approved decision
 	return true
 }
 
@@ -289,10 +289,10 @@ func (o *Outcome) refuse(format string, args ...any) bool {
 	return false
 }
 
-// reason returns the reason of a decision.
+// reason returns a decision's reason.
 func reason(d policy.Decision) string { return cmp.Or(d.Reason, "rule "+d.Rule) }
 
-// noteApproval tells the model which message and changes came with the approval.
+// noteApproval tells the model about the message and the changes that came with the approval.
 func (o *Outcome) noteApproval() {
 	if o.Approval == nil {
 		return

@@ -64,7 +64,7 @@ func TestApproval_PanicRefuses(t *testing.T) {
 func TestApproval_ChangedArgumentsAreValidatedAndJudgedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name, args string
-		verdict    policy.Verdict // of the policy over the changed arguments
+		verdict    policy.Verdict // the policy's verdict on the changed arguments
 		ok         bool
 		model      string
 	}{

@@ -13,24 +13,24 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// bound is the environment of a call whose accesses were judged. It works on real paths that the
-// accesses cover, and follows no symbolic link to get there, so a link that is swapped in after the decision,
-// or while an approval was pending, cannot redirect the call.
+// bound is the environment for a call whose accesses were judged. It works on real paths that the accesses cover, and
+// follows no symbolic link to get there, so a link that is swapped in after the decision, or while an approval was
+// pending, cannot redirect the call.
 type bound struct {
 	env.Environment // without symbolic links
 	links           env.Environment
 	paths           env.Paths
 	judged          []policy.Access // with absolute paths
 	starts          env.Environment // for commands
-	box             policy.Box      // of commands
+	box             policy.Box      // for commands
 	repository      bool            // they may read the repository around the workspace
-	reveal          []string        // what they may read in addition
+	reveal          []string        // further files that they may read
 	hides           func(path string) bool
 }
 
-// bind returns the environment for a call with these accesses, whose commands run in the box of the decision. If the
-// accesses are undeclared, nothing is refused: the call was permitted without knowing them. Searches skip what hides
-// reports, if it is not nil.
+// bind returns the environment for a call with these accesses, whose commands run in the decision's box. If the
+// accesses are undeclared, nothing is refused: the call was permitted without knowing them. Searches skip paths that
+// hides reports, if it is not nil.
 func bind(e env.Environment, accesses []policy.Access, d policy.Decision, hides func(path string) bool) env.Environment {
 	if e == nil || accesses == nil {
 		return e
@@ -60,7 +60,7 @@ func bind(e env.Environment, accesses []policy.Access, d policy.Decision, hides 
 	return b
 }
 
-// confine marks the accesses that the sandbox of an environment does not permit. Without a sandbox there are none.
+// confine marks the accesses that an environment's sandbox does not permit. Without a sandbox there are none.
 func confine(e env.Environment, accesses []policy.Access) []policy.Access {
 	if e == nil {
 		return accesses
@@ -119,7 +119,7 @@ func (b *bound) Below(ctx context.Context, _, path string) (below string, done f
 	return below, func(error) {}, err
 }
 
-// Info returns the limits of the box in which commands run.
+// Info returns the environment with the limits that its commands have.
 func (b *bound) Info() env.Info {
 	info := b.Environment.Info()
 	if l := info.Limits; b.box == policy.BoxRead && l != nil && l.Sandbox != "" {
@@ -130,15 +130,15 @@ func (b *bound) Info() env.Info {
 	return info
 }
 
-// ReadSandbox is the name of the sandbox in the limits of a call whose commands can only read.
+// ReadSandbox is the sandbox name in Limits for a call whose commands can only read.
 const ReadSandbox = "reads only"
 
-// any reports whether an access of one of the kinds matches.
+// any reports whether an access of the given kinds matches.
 func (b *bound) any(match func(target string) bool, kinds ...policy.Kind) bool {
 	return slices.ContainsFunc(b.judged, func(a policy.Access) bool { return slices.Contains(kinds, a.Kind) && match(a.Target) })
 }
 
-// is, below and above compare a path with the target of an access.
+// is, below and above compare a path with an access target.
 func (b *bound) is(path string) func(string) bool {
 	return func(target string) bool { return b.paths.Within(target, path) && b.paths.Within(path, target) }
 }
@@ -156,26 +156,26 @@ func (b *bound) reads(path string) bool {
 	return b.any(b.below(path), policy.Read) || b.any(b.is(path), policy.Write, policy.Delete)
 }
 
-// looks reports whether the properties of a path may be read: also those of the directories above.
+// looks reports whether a path's properties may be read, which includes directories above an access.
 func (b *bound) looks(path string) bool {
 	return b.reads(path) || b.any(b.above(path), policy.Read, policy.Write, policy.Delete, policy.Exec)
 }
 
 func (b *bound) writes(path string) bool { return b.any(b.is(path), policy.Write) }
 
-// moves reports whether a path may be renamed, replaced or removed. That includes the temporary files
-// beside a file that is changed.
+// moves reports whether a path may be renamed, replaced or removed. That includes temporary files beside a file that is
+// changed.
 func (b *bound) moves(path string) bool {
 	return b.any(b.is(path), policy.Write, policy.Delete) ||
 		strings.HasPrefix(b.paths.Base(path), ".reins-") && b.any(func(target string) bool { return b.is(b.paths.Dir(path))(b.paths.Dir(target)) }, policy.Write, policy.Delete)
 }
 
-// makes reports whether a directory may be created or, if it is empty, removed: one for a new file.
+// makes reports whether a directory may be created or, if it is empty, removed: it must be above a new file.
 func (b *bound) makes(path string) bool { return b.any(b.above(path), policy.Write) }
 
 func (b *bound) removes(path string) bool { return b.moves(path) || b.makes(path) }
 
-// runs reports whether a command may start in a directory. An access without one permits all.
+// runs reports whether a command may start in a directory. An access without a directory permits all.
 func (b *bound) runs(path string) bool {
 	return b.any(func(dir string) bool { return dir == "" || b.is(path)(dir) }, policy.Exec)
 }
@@ -186,18 +186,18 @@ func (b *bound) deletes(ctx context.Context, path string) bool {
 	return err == nil && b.any(b.is(name), policy.Delete)
 }
 
-// leads reports whether a path leads to one whose properties may be read. Then its links may be read too.
+// leads reports whether a path leads to a path whose properties may be read. Then its links may be read too.
 func (b *bound) leads(ctx context.Context, path string) bool {
 	real, err := b.links.RealPath(ctx, path)
 	return err == nil && b.looks(real)
 }
 
-// file runs an operation on the real path of a file.
+// file runs an operation on a file's real path.
 func (b *bound) file(ctx context.Context, path string, may func(string) bool, op func(real string) error) error {
 	return b.at(path, may, op, func(full string) (string, error) { return b.links.RealPath(ctx, full) })
 }
 
-// link is like file, but does not follow the last element of the path.
+// link is like file, but does not follow a link in the last element.
 func (b *bound) link(ctx context.Context, path string, may func(string) bool, op func(real string) error) error {
 	return b.at(path, may, op, func(full string) (string, error) { return b.linkPath(ctx, full) })
 }
@@ -231,7 +231,7 @@ func (b *bound) at(path string, may func(string) bool, op func(string) error, re
 	return Errorf(PermissionDenied, "Permission denied: %s leads to a file that was not checked for this call. If it was changed meanwhile, try again.", path)
 }
 
-// named sets the name to that of the requested path.
+// named sets the name from the requested path.
 func (b *bound) named(fi env.FileInfo, path string) env.FileInfo {
 	fi.Name = b.paths.Base(b.paths.Abs(b.Info().Dir, path))
 	return fi

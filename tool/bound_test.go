@@ -14,8 +14,8 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// yard returns an environment with these files. The directory of the environment is a link to the
-// real directory, which is returned too.
+// yard returns an environment with these files, in a directory that is reached through a link. It also returns the real
+// directory.
 //
 //	d/file  d/sub/deep  other/file  link -> d  d/gone -> ../other/file  dangling -> new/dir/f
 func yard(t *testing.T) (env.Environment, string) {
@@ -142,7 +142,7 @@ func TestBound_KeepsNamesAndErrorsOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// Hosts show previews to a person, so a preview must not read what was not judged either.
+// Hosts display previews, so a preview must not read more than was judged.
 func TestBound_PreviewsReadOnlyWhatWasJudged(t *testing.T) {
 	e, real := yard(t)
 	tl := WithPreview(echo(reads(filepath.Join(real, "d"))), func(ctx context.Context, c *Call, in echoIn) (Preview, error) {

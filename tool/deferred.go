@@ -22,7 +22,7 @@ func Defer(t Tool) Tool {
 	return deferred{t, spec}
 }
 
-// Unlist returns t as a deferred tool that tool_search does not list either. It can still be called by its name.
+// Unlist returns t as a deferred tool that tool_search does not list either. It can still be called by name.
 func Unlist(t Tool) Tool {
 	spec := t.Spec()
 	spec.Deferred, spec.Unlisted = true, true
@@ -38,7 +38,7 @@ func (d deferred) Spec() Spec { return d.spec }
 
 func (d deferred) Unwrap() Tool { return d.Tool }
 
-// DefinitionSize returns the number of bytes that the definitions of tools take in a request, approximately.
+// DefinitionSize returns approximately how many bytes tool definitions take in a request.
 func DefinitionSize(tools []Tool) int {
 	n := 0
 	for _, t := range tools {
@@ -48,14 +48,14 @@ func DefinitionSize(tools []Tool) int {
 	return n
 }
 
-// The names of the tools that find and call deferred tools.
+// Names of the tools that find and call deferred tools.
 const (
 	SearchName = "tool_search"
 	CallName   = "call_tool"
 )
 
 // RegisterSearch adds tool_search and call_tool if the registry has deferred tools. Call it when all other tools are
-// registered. exclude, if not nil, reports which of the two to leave out.
+// registered. exclude, if not nil, reports which of these two tools to leave out.
 func (r *Registry) RegisterSearch(exclude func(name string) bool) error {
 	var specs []Spec
 	for _, s := range r.Specs() {
@@ -82,7 +82,8 @@ type dispatchIn struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// dispatch is call_tool. The pipeline replaces its calls with calls of the tools that they name before it validates them.
+// dispatch is call_tool. The pipeline replaces its calls with calls to the tools that they name before it validates
+// them.
 type dispatch struct{ Tool }
 
 func newDispatch() Tool {
@@ -96,7 +97,7 @@ func newDispatch() Tool {
 	})}
 }
 
-// resolve returns the call that a call of call_tool stands for. Other calls are returned as they are.
+// resolve returns the call that a call_tool call stands for. Other calls are returned unchanged.
 func (r *Registry) resolve(c Call) (Call, *Error) {
 	e, _, ok := r.find(c.Name)
 	if !ok {
@@ -127,7 +128,7 @@ type searchIn struct {
 const (
 	searchDefault = 5
 	searchMax     = 50
-	listedBytes   = 1500 // of names in the description of tool_search
+	listedBytes   = 1500 // names in the tool_search description
 )
 
 func newSearch(specs []Spec) Tool {
@@ -158,8 +159,8 @@ func newSearch(specs []Spec) Tool {
 	})
 }
 
-// summary names the tools, or the groups of them if there are too many. The group of a tool is its name up to the last
-// double underscore.
+// summary names the tools or, if there are too many, tool groups. A tool's group is its name up to the last double
+// underscore.
 func summary(specs []Spec) string {
 	names := make([]string, len(specs))
 	groups := map[string]int{}
@@ -186,13 +187,13 @@ func summary(specs []Spec) string {
 	return fmt.Sprintf("There are %d tools: %s.", len(specs), text)
 }
 
-// indexed is a tool with the words that it can be found by.
+// indexed is a tool with the words that find it.
 type indexed struct {
 	spec       Spec
 	name, text []string
 }
 
-// find returns the tools that match a query, the best first.
+// find returns the tools that match a query, best match first.
 func find(index []indexed, in searchIn) []Spec {
 	limit := min(cmp.Or(max(in.Max, 0), searchDefault), searchMax)
 	if list, ok := strings.CutPrefix(in.Query, "select:"); ok {
@@ -232,7 +233,7 @@ func selected(index []indexed, list string) (found []Spec) {
 	return found
 }
 
-// matches returns 2 if the words contain w, 1 if one of them is a prefix of w or has it as a prefix, and 0 otherwise.
+// matches returns 2 if the words contain w, 1 if a word is a prefix of w or has w as a prefix, and 0 otherwise.
 func matches(all []string, w string) int {
 	best := 0
 	for _, x := range all {
@@ -246,7 +247,7 @@ func matches(all []string, w string) int {
 	return best
 }
 
-// words splits a text into lower-case words, also at changes from lower to upper case.
+// words splits text into lower-case words, also at changes from lower to upper case.
 func words(text string) []string {
 	var b strings.Builder
 	var last rune
@@ -262,7 +263,7 @@ func words(text string) []string {
 	return slices.Compact(all)
 }
 
-// parameters returns the names of the parameters of a schema.
+// parameters returns the parameter names in a schema.
 func parameters(schema json.RawMessage) string {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`

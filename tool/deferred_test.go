@@ -16,7 +16,7 @@ type issueIn struct {
 	Title string `json:"title"`
 }
 
-// many returns deferred tools, and the arguments that the last call of one of them had.
+// many returns deferred tools, and a variable for the arguments of the last call to any of them.
 func many(n int) ([]Tool, *string) {
 	var got string
 	made := []Tool{Defer(New(Spec{Name: "mcp__hub__create_issue", Description: "Open a new ticket in a repository."}, nil,

@@ -28,7 +28,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// describe names the type of a value and shows it, shortened.
+// describe names a value's type and shows the value, shortened.
 func describe(v any) string {
 	b, _ := json.Marshal(v)
 	text := shorten(string(b), 60)

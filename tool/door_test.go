@@ -12,8 +12,8 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// leaks lists the ways from a type to a Tool: through the results of its methods, its exported
-// fields and the parameters of functions and interfaces that others implement.
+// leaks lists the ways from a type to a Tool: through method results, exported fields, and parameters in functions and
+// interfaces that others implement.
 func leaks(t reflect.Type, path string, seen map[reflect.Type]bool) (found []string) {
 	if t == reflect.TypeFor[Tool]() || t.Implements(reflect.TypeFor[Tool]()) {
 		return []string{path}

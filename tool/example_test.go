@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// A tool is a Go function over a struct, which gives its schema.
+// A tool is a Go function with a struct argument, which defines the schema.
 func ExampleNew() {
 	type in struct {
 		A int `json:"a" jsonschema:"the first number"`

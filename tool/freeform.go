@@ -7,9 +7,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Arguments returns the arguments of a model's call as the object that a [Call] needs. The text of a
-// freeform call becomes the string argument of its tool. Dialects without freeform tools offer that
-// argument as "input"; it is renamed here.
+// Arguments returns a model call's arguments as the object that a [Call] needs. A freeform call's text becomes the
+// tool's string argument. Dialects without freeform tools offer that argument as "input"; it is renamed here.
 func (r *Registry) Arguments(c llm.ToolCall) json.RawMessage {
 	name := r.textArgument(c.Name)
 	if c.Custom {
@@ -38,8 +37,8 @@ func object(name, text string) json.RawMessage {
 	return b
 }
 
-// textArgument returns the argument that takes the text of a freeform tool: its first required string.
-// It returns "" if the tool is not freeform.
+// textArgument returns the argument that takes a freeform tool's text: its first required string. It returns "" if the
+// tool is not freeform.
 func (r *Registry) textArgument(tool string) string {
 	e, _, ok := r.find(tool)
 	if !ok || e.tool.Spec().Freeform == nil || e.check.compile() != nil {

@@ -11,12 +11,13 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// Hook observes calls and can change or refuse them. Both methods get copies of the call.
+// Hook observes calls and can change or refuse them. Both methods get copies of the call and may be called
+// concurrently, for different calls.
 type Hook interface {
 	// BeforeTool sees a valid call before the policy does. An error refuses the call.
 	BeforeTool(ctx context.Context, c Call) (HookResult, error)
-	// AfterTool sees the result of a call that ran and may change it. On an error the result is
-	// unchanged except for a note about the error.
+	// AfterTool sees the result of a call that ran and may change it. After an error the result stays unchanged, except
+	// for a note about the error.
 	AfterTool(ctx context.Context, c Call, r *Result) error
 }
 
@@ -25,11 +26,11 @@ type HookResult struct {
 	Args    json.RawMessage // replaces the arguments, which are validated again; nil keeps them
 	Deny    bool            // refuses the call
 	Ask     bool            // requires approval even if the policy allows the call
-	Message string          // the reason, for the model or the approver
+	Message string          // reason, for the model or the approver
 }
 
-// before runs the hooks on a call and reports whether the call may continue. If a hook requires approval,
-// that is the decision so far.
+// before runs the hooks on a call and reports whether the call may continue. If a hook requires approval, that becomes
+// the decision so far.
 func (p *Pipeline) before(ctx context.Context, t target, out *Outcome) bool {
 	for _, h := range p.Hooks {
 		var r HookResult
@@ -57,7 +58,7 @@ func (p *Pipeline) before(ctx context.Context, t target, out *Outcome) bool {
 	return true
 }
 
-// after runs the hooks on the result of a call.
+// after runs the hooks on a call's result.
 func (p *Pipeline) after(ctx context.Context, c Call, res *Result) {
 	for _, h := range p.Hooks {
 		changed := res.clone()

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// hooks is a hook made of functions.
+// hooks is a hook made from functions.
 type hooks struct {
 	before func(c Call) (HookResult, error)
 	after  func(c Call, r *Result) error

@@ -8,8 +8,8 @@ func TestDefaultLimit_Is30000CharactersAndAnyNumberOfLines(t *testing.T) {
 	}
 }
 
-// Of the 20 lines, 32 characters leave two at each end. The warning between them makes it nine lines,
-// of which the limit omits five. Lines first would omit 16.
+// From 20 lines, 32 characters leave two lines at each end. With the warning between them there are nine lines, from
+// which the limit omits five. Truncating lines first would omit 16.
 func TestTruncate_CharactersComeBeforeLines(t *testing.T) {
 	text := ""
 	for range 19 {

@@ -33,7 +33,7 @@ func TestRegister_RefusesTwoToolsOfOneName(t *testing.T) {
 	if err := r.Register(toolNamed("a")); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Register(toolNamed("a")); err != nil { // a later call replaces the tool
+	if err := r.Register(toolNamed("a")); err != nil { // a later registration replaces the tool
 		t.Error(err)
 	}
 }

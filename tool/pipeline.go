@@ -18,60 +18,68 @@ import (
 //
 //	lookup → validate → hooks before → policy → approval → middleware( execute ) → redact → hooks after → truncate → audit
 //
-// Arguments changed by a hook or an approval are validated and judged again before they run; nothing
-// changes them after that. An approved call is refused if its accesses changed while it waited. While a
-// call runs, its environment refuses what was not judged. An error or a panic before execution refuses
-// the call. Each call has exactly one outcome, which records the decision and its rule.
+// It guarantees:
+//
+//   - Arguments changed by a hook or an approval are validated and judged again before they run; nothing changes them
+//     after that.
+//   - An approved call is refused if its accesses changed while it waited.
+//   - While a call runs, its environment refuses accesses that were not judged.
+//   - An error or a panic before execution refuses the call; during execution, it becomes an error result.
+//   - Each call has exactly one outcome, which records the decision and its rule.
+//
+// Run may be called concurrently; fields must not be changed while it runs. The functions in the fields may be called
+// concurrently, for different calls.
 type Pipeline struct {
 	Registry *Registry
-	// Hooks run before the policy and again after execution.
+	// Hooks run before the policy and again after execution, in this order.
 	Hooks []Hook
-	// Policy judges calls; nil is policy.Default.
+	// Policy judges calls; nil means policy.Default. If it panics, the call is denied.
 	Policy policy.Policy
-	// Granted is consulted when the policy asks. If it returns true, the call is allowed by the rule
-	// it names, without asking.
+	// Granted is consulted when the policy asks; nil grants nothing. If it returns true, the call is allowed without
+	// asking, by the rule that it returns.
 	Granted func(ctx context.Context, q policy.Query) (rule string, ok bool)
-	// Approve decides on calls that the policy asks about; nil refuses them. An error refuses the
-	// call too, except that ErrPending, and any error after ctx has ended, leave it pending.
+	// Approve decides on calls that the policy asks about; nil refuses them. It may block as long as it needs; Run
+	// waits. An error refuses the call too, except that ErrPending, and any error after ctx has ended, leave it
+	// pending.
 	Approve func(ctx context.Context, r Request) (Approval, error)
 	// Middleware wraps the execution of a permitted call; the first is outermost.
 	Middleware []Middleware
-	// Limits override how much output the model sees, by tool name.
+	// Limits override, by tool name, how much output the model sees. Zero fields keep the tool's own limit.
 	Limits map[string]Limit
 	// Secrets redacts results and output as it appears; nil redacts nothing.
 	Secrets *secret.Redactor
-	// Audit gets every outcome, including those of refused calls.
+	// Audit, if not nil, gets every outcome before Run returns, including refused and pending calls.
 	Audit func(Outcome)
 
-	Agent string      // path of the calling agent, for policies and approvals; "" is the root
+	Agent string      // path of the calling agent, for policies and approvals; "" means the root
 	Mode  policy.Mode // for policies
-	// Workspace is where the agent works. It defaults to the real path of the environment's directory,
-	// resolved for each call.
+	// Workspace is where the agent works. It defaults to the real path of the environment's directory, resolved for
+	// each call.
 	Workspace policy.Workspace
 }
 
-// Middleware wraps the execution of a call. It gets a copy of the call: it can observe, time or retry
-// it and replace the result, but it cannot run another tool or change the arguments.
+// Middleware wraps the execution of a call. It gets a copy of the call: it can observe, time or retry it and replace
+// the result, but it cannot run another tool or change the arguments.
 type Middleware func(ctx context.Context, c Call, next func(context.Context) (Result, error)) (Result, error)
 
 // Outcome is how a call ended.
 type Outcome struct {
 	Call     Call   // with the arguments that were judged last
-	Tool     string // the tool's own name; "" if the call named no known tool
+	Tool     string // registered tool name; "" if the call named no known tool
 	Version  string
 	Accesses []policy.Access
 	Decision policy.Decision // its rule is never empty
-	Approval *Approval       // the answer of the approver, if there was one
-	// Pending means that the approval is still open: the call was neither run nor refused and has no
-	// result. Running it again asks again.
+	Approval *Approval       // the approver's answer, if there was one
+	// Pending means that the approval is still open: the call was neither run nor refused and has no result. Running it
+	// again asks again.
 	Pending bool
 	// Aborted means that the approver wants the turn to stop.
 	Aborted bool
 	Result  Result
-	// Model is what the model sees: the truncated output, the error message and the notes.
+	// Model is what the model sees: truncated output, error message and notes.
 	Model    string
 	Duration time.Duration // excludes Waited
-	Waited   time.Duration // the time until the approval
+	Waited   time.Duration // time until the approval
 
 	changed   bool // the policy replaced the arguments
 	workspace policy.Workspace
@@ -80,14 +88,14 @@ type Outcome struct {
 // OK reports whether the call ran and succeeded.
 func (o Outcome) OK() bool { return o.Result.Error == nil && !o.Pending }
 
-// target is the tool of a call.
+// target is a call's tool.
 type target struct {
 	tool  Tool
 	spec  Spec
 	check *checker
 }
 
-// Run runs one call.
+// Run runs one call. It never panics because of a tool, hook or policy, and returns when the tool has returned.
 func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 	start := time.Now()
 	call.Mode, call.Agent = p.Mode, p.Agent
@@ -114,8 +122,8 @@ func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 	return out
 }
 
-// Check returns what a call would touch and what the policy would decide. It runs no hooks, asks nobody
-// and executes nothing. The result is an error only if the call is invalid.
+// Check returns what a call would touch and what the policy would decide, without running anything: no hooks, no
+// approval, no execution. The result is an error only if the call is invalid.
 func (p *Pipeline) Check(ctx context.Context, call Call) Outcome {
 	call.Mode, call.Agent = p.Mode, p.Agent
 	out := Outcome{Call: call}
@@ -164,7 +172,7 @@ func (p *Pipeline) admit(out *Outcome) (target, bool) {
 	return t, true
 }
 
-// deny records a decision of the pipeline itself to refuse the call.
+// deny records the pipeline's own decision to refuse the call.
 func (o *Outcome) deny(rule, code, reason string) {
 	o.Decision = policy.Decision{Verdict: policy.Deny, Code: code, Rule: rule, Reason: reason}
 }

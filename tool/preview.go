@@ -8,11 +8,11 @@ import (
 // ErrNoPreview is returned by a Previewer for a call it cannot predict.
 var ErrNoPreview = errors.New("this call has no preview")
 
-// Previewer is implemented by tools that can predict what a call would change. Preview only reads. It
-// returns [ErrNoPreview] for a call it cannot predict.
+// Previewer is implemented by tools that can predict what a call would change. Preview only reads. It returns
+// [ErrNoPreview] for a call that it cannot predict.
 //
-// A tool that wraps another has a method Unwrap() Tool. If the wrapper is not a Previewer, the tool
-// below it is used, so a wrapper must not change the arguments.
+// A tool that wraps another has a method Unwrap() Tool. If the wrapper is not a Previewer, the wrapped tool is used, so
+// a wrapper must not change the arguments.
 type Previewer interface {
 	Preview(ctx context.Context, c *Call) (Preview, error)
 }
@@ -20,7 +20,7 @@ type Previewer interface {
 // Preview is what a call would change if it ran now.
 type Preview struct {
 	Changes []Change
-	Text    string // what else there is to approve, such as a plan
+	Text    string // other content to approve, such as a plan
 }
 
 // Change is a file before and after a call.
@@ -32,7 +32,7 @@ type Change struct {
 	Exists  bool // after the call
 }
 
-// previewerOf returns the Previewer of a tool, looking through wrappers.
+// previewerOf returns a tool's Previewer, looking through wrappers.
 func previewerOf(t Tool) (Previewer, bool) {
 	for {
 		if p, ok := t.(Previewer); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/secret"
 )
 
-// conceal redacts the result of a call.
+// conceal redacts a call's result.
 func (p *Pipeline) conceal(ctx context.Context, out *Outcome) {
 	if p.Secrets == nil {
 		return
@@ -54,7 +54,7 @@ func (p *Pipeline) concealed(ctx context.Context, out *Outcome) (c Call, end fun
 		return c, func() {}
 	}
 	p.refresh(ctx, out)
-	var mu sync.Mutex // processes in the background may print at any time
+	var mu sync.Mutex // background processes may print at any time
 	stream, show := p.Secrets.Stream(), c.Output
 	print := func(b []byte) {
 		if len(b) > 0 {
@@ -110,7 +110,7 @@ func redactValue(s *secret.Redactor, v any) any {
 	return json.RawMessage(redacted)
 }
 
-// Redact returns an output without secrets. An output that has none stays as it is.
+// Redact returns an output without secrets. An output without any is returned unchanged.
 func Redact(s *secret.Redactor, o Output) Output {
 	switch o := o.(type) {
 	case nil:
@@ -136,7 +136,7 @@ type redactedOutput struct {
 	size    int64
 }
 
-// Len returns the number of bytes after redaction.
+// Len returns the size after redaction.
 func (o *redactedOutput) Len() int64 { return o.size }
 
 // Open returns a reader over the redacted output.

@@ -34,7 +34,7 @@ func secrets(t *testing.T) *secret.Redactor {
 	return s
 }
 
-// leaky returns a tool whose whole result has a secret in it.
+// leaky returns a tool whose whole result contains a secret.
 func leaky(output tool.Output) tool.Tool {
 	return tool.NewRaw(tool.Spec{Name: "leak", Version: "1.0.0", Input: []byte(`{"type":"object"}`)}, func(context.Context, *tool.Call) []policy.Access { return []policy.Access{} },
 		func(_ context.Context, c *tool.Call) (tool.Result, error) {
@@ -111,7 +111,7 @@ func (f failing) BeforeTool(context.Context, tool.Call) (tool.HookResult, error)
 }
 func (f failing) AfterTool(context.Context, tool.Call, *tool.Result) error { return nil }
 
-// largeOutput returns an output of n bytes of ordinary text.
+// largeOutput is an output with n bytes of ordinary text.
 type largeOutput int64
 
 func (o largeOutput) Len() int64 { return int64(o) }
@@ -132,7 +132,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkLargeOutput compares a result of 100 MB with and without redaction.
+// BenchmarkLargeOutput compares a 100 MB result with and without redaction.
 func BenchmarkLargeOutput(b *testing.B) {
 	s, err := secret.New(b.Context(), secret.Config{Vars: []string{"APP_SECRET=" + planted}})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Registry holds tools by name. Registering a name again replaces the tool in place. The zero value is
-// ready to use. It is safe for concurrent use.
+// Registry holds tools by name. Registering a name again replaces the tool in place. The zero value is ready to use. It
+// is safe for concurrent use.
 type Registry struct {
 	mu      sync.RWMutex
 	order   []string
@@ -26,16 +26,16 @@ type entry struct {
 	check *checker
 }
 
-// Alias is another name for a tool, such as its name in a vendor's own agent. Params maps the alias's
-// argument names to the tool's; an argument mapped to "" is dropped.
+// Alias is another name for a tool, such as the name in a vendor's own agent. Params maps the alias's argument names to
+// the tool's; an argument mapped to "" is dropped.
 type Alias struct {
 	Name   string
 	Tool   string
 	Params map[string]string
 }
 
-// Register adds tools. It returns an error if a name is not one that all providers accept, if two of the tools have the
-// same name, or if an input schema does not describe an object.
+// Register adds tools. It returns an error if a name is not accepted by all providers, if two of the tools have the same
+// name, or if an input schema does not describe an object.
 func (r *Registry) Register(tools ...Tool) error {
 	if err := CheckNames(tools...); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (r *Registry) Register(tools ...Tool) error {
 	for _, t := range tools {
 		spec := t.Spec()
 		check := checkerFor(spec.Input)
-		if !spec.typed { // compiling is slow and would delay the start of every session
+		if !spec.typed { // compiling is slow and would delay every session start
 			if err := check.compile(); err != nil {
 				return fmt.Errorf("tool %s: invalid input schema: %w", spec.Name, err)
 			}
@@ -67,7 +67,7 @@ const (
 	maxName        = 64
 )
 
-// CheckNames returns an error if a tool has a name that a provider would refuse, or the name of another one.
+// CheckNames returns an error if a provider would refuse a tool's name, or if two tools have the same name.
 func CheckNames(tools ...Tool) error {
 	seen := make(map[string]bool, len(tools))
 	for _, t := range tools {
@@ -107,7 +107,7 @@ func (r *Registry) Alias(aliases ...Alias) {
 	r.aliases = all
 }
 
-// Spec returns the description of the tool with a name or alias.
+// Spec returns the tool description for a name or alias.
 func (r *Registry) Spec(name string) (Spec, bool) {
 	e, _, ok := r.find(name)
 	if !ok {
@@ -140,7 +140,7 @@ func (r *Registry) Names() []string {
 	return slices.Clone(r.order)
 }
 
-// offered returns the names of the tools that are not deferred.
+// offered returns the names of all tools that are not deferred.
 func (r *Registry) offered() []string {
 	var names []string
 	for _, d := range r.Definitions() {
@@ -149,11 +149,11 @@ func (r *Registry) offered() []string {
 	return names
 }
 
-// ComesLater reports whether a name is that of an MCP tool, which may be registered later. Lists of tools may name it
+// ComesLater reports whether a name belongs to an MCP tool, which may be registered later. Lists of tools may name it
 // before that.
 func ComesLater(name string) bool { return strings.HasPrefix(name, "mcp__") }
 
-// Specs returns the descriptions of the tools, in the order of Names.
+// Specs returns the tool descriptions, in the order of Names.
 func (r *Registry) Specs() []Spec {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -164,7 +164,7 @@ func (r *Registry) Specs() []Spec {
 	return specs
 }
 
-// Definitions returns the tools as a model is offered them, in the order of Names. Deferred ones are left out.
+// Definitions returns the tools as they are offered to a model, in the order of Names. Deferred tools are left out.
 func (r *Registry) Definitions() []llm.ToolDef {
 	specs := r.Specs()
 	defs := make([]llm.ToolDef, 0, len(specs))

@@ -8,9 +8,9 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Result is the result of a call.
+// Result is a call's result.
 type Result struct {
-	// Output is the whole output. The model sees it truncated.
+	// Output is the complete output. The model sees it truncated.
 	Output Output
 	// Images are shown to the model in addition to the output.
 	Images []llm.Image
@@ -23,15 +23,16 @@ type Result struct {
 	Notes []string
 	// Limit overrides the tool's limit for this output. The host's limits take precedence.
 	Limit Limit
-	// Present formats the output for the model, within the limit. It defaults to [Truncate].
+	// Present formats the output for the model, within the limit. It defaults to [Truncate]. A panic becomes an error
+	// for the model.
 	Present func(Output, Limit) (string, error)
 }
 
 // Artifacts lists what a call changed and ran.
 type Artifacts struct {
 	FilesChanged []string `json:"files_changed,omitempty"`
-	FilesCreated []string `json:"files_created,omitempty"` // those that did not exist before, as real paths
-	// FilesSeen has the hashes of files whose content the model now knows, if the tools keep them.
+	FilesCreated []string `json:"files_created,omitempty"` // real paths that did not exist before
+	// FilesSeen has hashes for files whose content the model now knows, if the tools keep them.
 	FilesSeen   map[string]string `json:"files_seen,omitempty"`
 	CommandsRun []string          `json:"commands_run,omitempty"`
 	// Wrote lists what the call changed in the workspace, if the session records that. Untraced is why the list is
@@ -41,30 +42,30 @@ type Artifacts struct {
 	Message  *Message `json:"message,omitempty"` // for the user
 }
 
-// Wrote is a change to a file, link or directory of the workspace. Before and After identify what was there, by kind, mode
-// and content; "" is nothing.
+// Wrote is a change to a file, link or directory in the workspace. Before and After identify the old and new state, by
+// kind, mode and content; "" means that nothing was there.
 type Wrote struct {
 	Path   string `json:"path"` // relative to the workspace, with slashes
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Command means that the change was found by comparing the workspace before and after a command. Unsure means
-	// that the command does not name the path either, so that others may have made the change meanwhile.
+	// Command means that the change was found by comparing the workspace before and after a command. Unsure means that
+	// the command does not name the path either, so that others may have made the change meanwhile.
 	Command bool `json:"command,omitempty"`
 	Unsure  bool `json:"unsure,omitempty"`
 }
 
-// Untraced is why it is not known what a call changed.
+// Untraced is why a call's changes are not known.
 type Untraced string
 
-// The reasons.
+// Reasons.
 const (
-	UntracedBackground  Untraced = "background"  // what it started may still change files
+	UntracedBackground  Untraced = "background"  // background processes may still change files
 	UntracedInterrupted Untraced = "interrupted" // the process was killed during the call
 	UntracedFailed      Untraced = "failed"      // the workspace could not be read
 	UntracedMany        Untraced = "many"        // too many changes to list
 )
 
-// Message is a message of the model to the user. Level is info, success, warning, error or progress.
+// Message is a message from the model to the user. Level is info, success, warning, error or progress.
 type Message struct {
 	Content  string   `json:"content"`
 	Level    string   `json:"level,omitempty"`
@@ -73,10 +74,10 @@ type Message struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// Code is the kind of an Error. Codes are stable.
+// Code classifies an Error. Codes are stable.
 type Code string
 
-// The codes of failed calls.
+// Codes for failed calls.
 const (
 	FileNotFound     Code = "FileNotFound"
 	EditConflict     Code = "EditConflict"
@@ -94,7 +95,7 @@ const (
 	IOError          Code = "IOError"
 	NotAFile         Code = "NotAFile"
 	NotADirectory    Code = "NotADirectory"
-	NotRead          Code = "NotRead" // the call would change a file whose content the model does not know
+	NotRead          Code = "NotRead" // the call would change a file that the model has not read
 	PatchError       Code = "PatchError"
 	ProcessNotFound  Code = "ProcessNotFound"
 	TooLarge         Code = "TooLarge"
@@ -118,7 +119,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// present returns what the model sees of the output. A panic in Present becomes an error.
+// present returns the output for the model. A panic in Present becomes an error.
 func (r Result) present(l Limit) (text string, err error) {
 	if r.Present == nil {
 		return Truncate(r.Output, l)
@@ -131,12 +132,12 @@ func (r Result) present(l Limit) (text string, err error) {
 	return r.Present(r.Output, l)
 }
 
-// Failure returns the result of a failed call.
+// Failure returns the result for a failed call.
 func Failure(code Code, format string, args ...any) Result {
 	return Result{Error: Errorf(code, format, args...)}
 }
 
-// Success returns a result with text as its output.
+// Success returns a result with the formatted text as its output.
 func Success(format string, args ...any) Result {
 	return Result{Output: Text(fmt.Sprintf(format, args...))}
 }
@@ -151,7 +152,7 @@ type Output interface {
 // Text is an output held in memory.
 type Text string
 
-// Len returns the number of bytes.
+// Len returns the length in bytes.
 func (t Text) Len() int64 { return int64(len(t)) }
 
 // Open returns a reader over the text.

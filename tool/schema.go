@@ -12,10 +12,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// schemas caches the schema of each input type for all sessions.
+// schemas caches the schema for each input type, for all sessions.
 var schemas sync.Map // of reflect.Type to json.RawMessage
 
-// schemaFor returns the schema of a struct type, without the nulls that pointers and slices would allow.
+// schemaFor returns the schema for a struct type, without the nulls that pointers and slices would allow.
 func schemaFor[In any](name string) json.RawMessage {
 	t := reflect.TypeFor[In]()
 	if b, known := schemas.Load(t); known {
@@ -42,8 +42,8 @@ func inferSchema[In any](name string) json.RawMessage {
 	return b
 }
 
-// appendSchema appends a schema as JSON in a tenth of the time that json.Marshal takes, which matters at every start of
-// a program. It reports false for a schema with keywords that it does not support.
+// appendSchema appends a schema as JSON in a tenth of the time that json.Marshal takes, which matters at every program
+// start. It reports false for a schema with keywords that it does not support.
 func appendSchema(b []byte, s *jsonschema.Schema) ([]byte, bool) {
 	rest := *s
 	rest.Type, rest.Description, rest.Properties, rest.PropertyOrder, rest.Items = "", "", nil, nil, nil
@@ -90,7 +90,7 @@ func appendSchema(b []byte, s *jsonschema.Schema) ([]byte, bool) {
 func quoted[T string | []string](v T) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings can always be encoded
+		panic(err) // encoding a string cannot fail
 	}
 	return b
 }
@@ -114,7 +114,7 @@ func withoutNull(s *jsonschema.Schema) {
 type checker struct {
 	source   json.RawMessage
 	once     sync.Once
-	err      error // the schema is invalid
+	err      error // set if the schema is invalid
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
 }
@@ -137,7 +137,7 @@ func checkerFor(schema json.RawMessage) *checker {
 	return c
 }
 
-// compile prepares the checker, and returns what is wrong with its schema.
+// compile prepares the checker, and returns an error if its schema is invalid.
 func (c *checker) compile() error {
 	c.once.Do(func() {
 		var s jsonschema.Schema
@@ -154,7 +154,7 @@ func (c *checker) compile() error {
 	return c.err
 }
 
-// check returns what is wrong with the arguments, or nil.
+// check returns an error for invalid arguments.
 func (c *checker) check(args json.RawMessage) error {
 	if err := c.compile(); err != nil {
 		return fmt.Errorf("invalid input schema: %w", err)

@@ -62,7 +62,7 @@ func TestCheck_EnumOfListsDoesNotPanic(t *testing.T) {
 	}
 }
 
-// The schema of a type is what the library of JSON Schema encodes, with and without keywords that we encode ourselves.
+// A type's schema is what the JSON Schema library encodes, with and without keywords that we encode ourselves.
 func TestSchemaFor_EncodesAsTheLibrary(t *testing.T) {
 	type item struct {
 		Name  string   `json:"name" jsonschema:"a name with \"quotes\", <tags> & more"`

@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// Mode is the part of an output that truncation keeps.
+// Mode selects the part that truncation keeps.
 type Mode string
 
-// The modes: the beginning and the end, the beginning only, or the end only.
+// Modes: beginning and end, beginning only, or end only.
 const (
 	HeadTail Mode = "head_tail"
 	Head     Mode = "head"
 	Tail     Mode = "tail"
 )
 
-// Limit bounds what a model sees of an output: first the characters, then the lines of what is left.
-// Zero means the default, a negative number means no limit.
+// Limit bounds the output that a model sees: first characters, then the remaining lines. Zero means the default, a
+// negative number means no limit.
 type Limit struct {
 	Chars int  `json:"chars,omitempty"`
 	Lines int  `json:"lines,omitempty"`
@@ -43,9 +43,8 @@ func (l Limit) or(m Limit) Limit {
 	return l
 }
 
-// Truncate returns what a model sees of an output. It reads the output once and uses no more memory
-// than the limit requires. Characters are Unicode code points; a byte that is not UTF-8 counts as one
-// and is shown as U+FFFD.
+// Truncate returns an output as a model sees it. It reads the output once and uses no more memory than the limit
+// requires. Characters are Unicode code points; a byte that is not UTF-8 counts as one and is shown as U+FFFD.
 func Truncate(o Output, l Limit) (string, error) {
 	if o == nil {
 		return "", nil
@@ -120,7 +119,7 @@ type window struct {
 	end        []byte // valid UTF-8
 	total      int    // characters written
 	breaks     int    // line breaks written
-	partial    []byte // an incomplete character at the end of the last write
+	partial    []byte // incomplete character at the end of the last write
 }
 
 // Write never fails.
@@ -146,7 +145,7 @@ func (w *window) Write(p []byte) (int, error) {
 
 func (w *window) add(p []byte) {
 	if !utf8.Valid(p) {
-		p = []byte(string([]rune(string(p)))) // one U+FFFD for each invalid byte
+		p = []byte(string([]rune(string(p)))) // one U+FFFD per invalid byte
 	}
 	w.total += utf8.RuneCount(p)
 	w.breaks += bytes.Count(p, []byte("\n"))
@@ -196,7 +195,7 @@ func (w *window) excerpt() Excerpt {
 	return x
 }
 
-// truncateLines keeps the first and the last lines, or with Head the first only.
+// truncateLines keeps the first and the last lines, or with Head only the first.
 func truncateLines(s string, limit int, mode Mode) string {
 	lines := strings.Count(s, "\n") + 1
 	if lines <= limit {
@@ -213,7 +212,7 @@ func truncateLines(s string, limit int, mode Mode) string {
 	return s[:max(start-1, 0)] + fmt.Sprintf("\n[... %d lines omitted ...]\n", omitted) + s[end:]
 }
 
-// lineIndex returns where line n of s starts, counted from 0.
+// lineIndex returns where line n in s starts, counted from 0.
 func lineIndex(s string, n int) int {
 	i := 0
 	for ; n > 0; n-- {

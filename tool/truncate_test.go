@@ -47,8 +47,8 @@ func TestTruncate_LinesAreCutAfterCharacters(t *testing.T) {
 		want  string
 	}{
 		{Limit{1000, 5, HeadTail}, "line 0\nline 1\n[... 5 lines omitted ...]\nline 7\nline 8\nline 9"},
-		// The omitted lines include the warning about characters. Cutting the lines first would leave
-		// 55 characters, which need no warning.
+		// The omitted lines include the warning about characters. Truncating lines first would leave 55 characters,
+		// which need no warning.
 		{Limit{60, 4, HeadTail}, "line 0\nline 1\n[... 9 lines omitted ...]\nline 8\nline 9"},
 		{Limit{20, 2, Head}, "line 0\nline 1\n[... 3 lines omitted ...]\n"},
 		{Limit{20, 2, Tail}, warning + "First 49 characters were removed. The full output is available in the event stream.]\n[... 3 lines omitted ...]\nline 9"},
@@ -57,7 +57,7 @@ func TestTruncate_LinesAreCutAfterCharacters(t *testing.T) {
 			t.Errorf("%+v: got %q (%v), want %q", c.limit, got, err, c.want)
 		}
 	}
-	// Two lines of ten megabytes are few lines, and must be cut all the same.
+	// Two ten-megabyte lines are few lines, and must be truncated all the same.
 	huge := strings.Repeat("x", 10<<20) + "\n" + strings.Repeat("y", 10<<20)
 	if got, _ := Truncate(Text(huge), Limit{Chars: 30_000, Lines: 256, Mode: HeadTail}); len(got) > 31_000 {
 		t.Errorf("two huge lines leave %d bytes", len(got))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// adapt returns the arguments of a call that was made for a version of the tool, or why it cannot run.
+// adapt returns the arguments for a call that was made for another version, or why it cannot run.
 func (s Spec) adapt(version string, args json.RawMessage) (json.RawMessage, *Error) {
 	if version == "" || version == s.Version || compatible(version, s.Version) {
 		return args, nil
@@ -30,8 +30,8 @@ func (s Spec) mismatch(version, reason string) *Error {
 		version, s.Name, s.Version, reason)
 }
 
-// compatible reports whether a tool of version has can run a call for version want. Versions that cannot be read
-// are incompatible.
+// compatible reports whether a tool with version has can run a call for version want. Unreadable versions are
+// incompatible.
 func compatible(want, has string) bool {
 	major, minor, ok := majorMinor(want)
 	ourMajor, ourMinor, ok2 := majorMinor(has)

@@ -15,7 +15,7 @@ type pathIn struct {
 	Path string `json:"path"`
 }
 
-// versioned runs a call that was made for a version of a tool with version 2.3.1.
+// versioned runs a call that was made for a version, on a tool with version 2.3.1.
 func versioned(t *testing.T, version, args string, adapt func(string, json.RawMessage) (json.RawMessage, error)) tool.Outcome {
 	t.Helper()
 	r := &tool.Registry{}
