@@ -262,33 +262,46 @@ type Input struct {
 	Undone     Parts  // undone and not redone
 }
 
-// Inputs lists a session's inputs from its records. It needs only UserInput, Checkpoint and Rewind records; LastFiles
-// also needs tool call records.
+// Inputs lists a session's inputs from its records. It needs only UserInput, Checkpoint and Rewind records.
 func Inputs(records []Record) []Input {
-	p, list := replay(records)
-	for i, in := range p.inputs {
+	var list []Input
+	for _, r := range records {
+		if d, ok := begins(r); ok {
+			list = append(list, Input{Seq: r.Seq, Time: r.Time, Prompt: d.Message.Text()})
+		}
+	}
+	for i, in := range Replay(records).inputs {
 		list[i].Checkpoint, list[i].Dir, list[i].Undone = in.checkpoint, in.dir, in.undone
 	}
 	return list
 }
 
-// LastFiles returns the file restore that Undo would perform, from a session's records. ok is false if there is none.
-func LastFiles(records []Record) (u Undoing, ok bool) {
-	p, _ := replay(records)
-	p.begun = nil
-	return p.Undo(Parts{Files: true})
+// begins returns an input of the root agent that is not an answer.
+func begins(r Record) (d UserInput, ok bool) {
+	d, ok = r.Data.(UserInput)
+	return d, ok && r.Agent == "" && d.Answers == ""
 }
 
-func replay(records []Record) (p Past[struct{}], list []Input) {
+// Replay returns the past of a saved session. It needs only UserInput, Checkpoint, RewindStart, Rewind, SessionResume and
+// tool call records.
+func Replay(records []Record) *Past[struct{}] {
+	p := &Past[struct{}]{}
 	for _, r := range records {
-		d, ok := r.Data.(UserInput)
-		if !ok {
-			p.Apply(r.Data, struct{}{})
-			p.Call(r)
-		} else if r.Agent == "" && d.Answers == "" {
+		if _, ok := begins(r); ok {
 			p.Input(r.Seq, struct{}{})
-			list = append(list, Input{Seq: r.Seq, Time: r.Time, Prompt: d.Message.Text()})
+			continue
 		}
+		p.Apply(r.Data, struct{}{})
+		p.Call(r)
 	}
-	return p, list
+	return p
+}
+
+// LastFiles returns the file restore that Undo would perform, apart from an interrupted one. ok is false if there is none.
+func (p *Past[P]) LastFiles() (u Undoing, ok bool) {
+	begun := p.begun
+	p.begun = nil
+	u, ok = p.Undo(Parts{Files: true})
+	p.begun = begun
+	return u, ok
 }

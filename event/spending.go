@@ -41,8 +41,27 @@ type spentJSON struct {
 
 func (s Spent) json() spentJSON { return spentJSON{s.Calls, s.Usage, s.Cost().Pointer()} }
 
+// spent returns the sum. If the cost is unknown, no call counts as priced.
+func (j spentJSON) spent() Spent {
+	s := Spent{Calls: j.Calls, Usage: j.Usage}
+	if j.Cost == nil {
+		s.Unpriced = j.Calls
+	} else {
+		s.Dollars = *j.Cost
+	}
+	return s
+}
+
 // MarshalJSON encodes calls, usage and cost. An unknown cost is null.
 func (s Spent) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
+
+// UnmarshalJSON decodes what MarshalJSON encodes.
+func (s *Spent) UnmarshalJSON(b []byte) error {
+	var j spentJSON
+	err := json.Unmarshal(b, &j)
+	*s = j.spent()
+	return err
+}
 
 // ModelSpent is one model's usage.
 type ModelSpent struct {
@@ -50,13 +69,23 @@ type ModelSpent struct {
 	Spent
 }
 
+type modelSpentJSON struct {
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model"`
+	spentJSON
+}
+
 // MarshalJSON encodes the model and its sum as one object.
 func (m ModelSpent) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Provider string `json:"provider,omitempty"`
-		Model    string `json:"model"`
-		spentJSON
-	}{m.Provider, m.Model, m.json()})
+	return json.Marshal(modelSpentJSON{m.Provider, m.Model, m.json()})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encodes.
+func (m *ModelSpent) UnmarshalJSON(b []byte) error {
+	var j modelSpentJSON
+	err := json.Unmarshal(b, &j)
+	*m = ModelSpent{Provider: j.Provider, Model: j.Model, Spent: j.spent()}
+	return err
 }
 
 // AgentSpent is one agent's usage.
@@ -66,13 +95,23 @@ type AgentSpent struct {
 	Spent
 }
 
+type agentSpentJSON struct {
+	Agent string `json:"agent"`
+	Task  string `json:"task,omitempty"`
+	spentJSON
+}
+
 // MarshalJSON encodes the agent and its sum as one object.
 func (a AgentSpent) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Agent string `json:"agent"`
-		Task  string `json:"task,omitempty"`
-		spentJSON
-	}{a.Agent, a.Task, a.json()})
+	return json.Marshal(agentSpentJSON{a.Agent, a.Task, a.json()})
+}
+
+// UnmarshalJSON decodes what MarshalJSON encodes.
+func (a *AgentSpent) UnmarshalJSON(b []byte) error {
+	var j agentSpentJSON
+	err := json.Unmarshal(b, &j)
+	*a = AgentSpent{Agent: j.Agent, Task: j.Task, Spent: j.spent()}
+	return err
 }
 
 // Spending sums the usage of a session and its subagents, from its records.

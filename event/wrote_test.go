@@ -47,7 +47,7 @@ func history(data ...Data) Undoing {
 	for i, d := range data {
 		records = append(records, Record{Seq: Seq(i + 1), Time: time.Unix(int64(i), 0), Data: d})
 	}
-	u, _ := LastFiles(records)
+	u, _ := Replay(records).LastFiles()
 	return u
 }
 

@@ -190,7 +190,7 @@ func (o run) coderEnv(h Host, dir string, box coder.Sandbox) (env.Environment, e
 // configureCoder applies the configuration to a coder run. The sandbox determines what the agent may do without asking,
 // within the limits of the configuration.
 func (o *run) configureCoder(h Host, dir string, box coder.Sandbox) error {
-	o.trust = o.trust && sameDir(cmp.Or(o.dir, "."), dir)
+	o.trust = o.trust && realpath.Same(cmp.Or(o.dir, "."), dir)
 	o.dir, o.yes = dir, false
 	if err := o.configure(h, event.Meta{}); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -134,12 +135,15 @@ func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (codin
 }
 
 // silentProvider is a provider that is never called.
-type silentProvider struct {
-	noModel
-	name string
-}
+type silentProvider struct{ name string }
 
 func (p silentProvider) Name() string { return p.name }
+
+func (p silentProvider) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+	return func(yield func(llm.StreamEvent, error) bool) {
+		yield(nil, errors.New("the session was opened without a model"))
+	}
+}
 
 func (o compactCommand) print(h Host, id string, d event.Compaction) error {
 	if o.asJSON {

@@ -12,6 +12,7 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/session"
 )
 
 // addCompletion adds Cobra's completion command, and makes it reject unknown shells.
@@ -66,18 +67,18 @@ func completeSessions(h Host, maximum int) cobra.CompletionFunc {
 
 // sessionIDs lists the session IDs with a prefix and their titles, most recently used first.
 func sessionIDs(h Host, cmd *cobra.Command, prefix string) []string {
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return nil
 	}
 	var ids []string
-	for m, err := range store.List(cmd.Context()) {
+	for m, err := range sessions.Store.List(cmd.Context()) {
 		if err == nil && strings.HasPrefix(m.ID, prefix) {
 			ids = append(ids, cobra.CompletionWithDesc(m.ID, show.Summary(title(h, m))))
 		}
 	}
-	if len(ids) > 0 && strings.HasPrefix(latest, prefix) {
-		ids = append(ids, cobra.CompletionWithDesc(latest, "the last used session"))
+	if len(ids) > 0 && strings.HasPrefix(session.Latest, prefix) {
+		ids = append(ids, cobra.CompletionWithDesc(session.Latest, "the last used session"))
 	}
 	return ids
 }

@@ -3,16 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
-	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/session"
 )
 
 type costCommand struct {
@@ -61,149 +59,79 @@ func (o costCommand) run(ctx context.Context, h Host, args []string) error {
 	if len(args) > 0 && o.filters() {
 		return usagef("SESSION cannot be combined with --all, --here, --dir or --tag")
 	}
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
-	chosen, err := o.choose(ctx, h, store, args, after)
+	c, err := o.sum(ctx, h, sessions, args, after)
 	if err != nil {
 		return err
 	}
-	b := bill{seen: make(map[callKey]bool), after: after}
-	damaged := false
-	for _, m := range chosen {
-		lost, err := b.add(ctx, store, m)
+	for _, d := range c.Damaged {
+		notef(h, "skipping session %s: %s", d.ID, d.Error)
+	}
+	for _, u := range c.Unread {
+		notef(h, "session %s: skipped %s, so the cost may be incomplete", u.Session, show.Plural(u.Records, "unreadable record"))
+	}
+	if o.asJSON {
+		err = printJSON(h.Stdout, c)
+	} else {
+		err = printCost(ctx, h, sessions, c)
+	}
+	return cmp.Or(err, failIf(len(c.Unread) > 0))
+}
+
+// sum returns the cost of the selected sessions.
+func (o costCommand) sum(ctx context.Context, h Host, sessions *session.Manager, args []string, after time.Time) (session.Cost, error) {
+	q := session.CostOptions{Sessions: args, Since: after}
+	if len(args) == 0 && !o.filters() && o.since == "" {
+		m, err := sessionToShow(ctx, h, sessions, nil)
+		if err != nil {
+			return session.Cost{}, err
+		}
+		q.Sessions = []string{m.ID}
+	}
+	var err error
+	if q.Filter, err = o.selected(); err != nil {
+		return session.Cost{}, err
+	}
+	c, err := sessions.Cost(ctx, q)
+	if len(args) == 0 {
+		return c, explainFilter(err)
+	}
+	return c, explain(err)
+}
+
+func printCost(ctx context.Context, h Host, sessions *session.Manager, c session.Cost) error {
+	if c.Calls == 0 {
+		notef(h, "no model calls in %s", show.Plural(len(c.Sessions), "session"))
+		return nil
+	}
+	spent := event.Spending{Models: c.Models, Agents: c.Agents, Total: event.Spent{Calls: c.Calls, Usage: c.Usage, Unpriced: c.Unpriced}}
+	for _, m := range c.Models {
+		spent.Total.Dollars += m.Dollars
+	}
+	if err := printTable(h, show.ModelTable(spent)); err != nil {
+		return err
+	}
+	if len(c.Agents) > 1 {
+		m, err := sessions.Store.Meta(ctx, c.Sessions[0])
 		if err != nil {
 			return err
 		}
-		if lost > 0 {
-			damaged = true
-			notef(h, "session %s: skipped %s, so the cost may be incomplete", m.ID, show.Plural(lost, "unreadable record"))
-		}
-	}
-	return cmp.Or(b.print(h, o.asJSON), failIf(damaged))
-}
-
-// choose finds the selected sessions.
-func (o costCommand) choose(ctx context.Context, h Host, store event.Store, args []string, after time.Time) ([]event.Meta, error) {
-	if len(args) > 0 {
-		return findSessions(ctx, store, args)
-	}
-	if !o.filters() && o.since == "" {
-		m, err := sessionToShow(ctx, h, store, nil)
-		return []event.Meta{m}, err
-	}
-	matches, err := o.matcher()
-	if err != nil {
-		return nil, err
-	}
-	var chosen []event.Meta
-	for m, err := range store.List(ctx) {
-		switch {
-		case err != nil && m.ID == "":
-			return nil, err
-		case err != nil:
-			notef(h, "skipping session %s: %v", m.ID, err)
-		case matches(m) && !m.Updated.Before(after):
-			chosen = append(chosen, m)
-		}
-	}
-	return chosen, nil
-}
-
-// callKey identifies a model call. It is the same in a fork of the session.
-type callKey struct {
-	seq   event.Seq
-	agent string
-	time  int64
-}
-
-// bill sums up the cost of sessions.
-type bill struct {
-	sessions []string
-	last     event.Meta // of the last session
-	spent    event.Spending
-	after    time.Time
-	seen     map[callKey]bool
-}
-
-// add adds a session to the bill. It returns how many records cannot be read.
-func (b *bill) add(ctx context.Context, store event.Store, m event.Meta) (lost int, err error) {
-	b.sessions, b.last = append(b.sessions, m.ID), m
-	for r, err := range store.Load(ctx, m.ID, 0) {
-		var corrupt *event.CorruptError
-		switch {
-		case errors.As(err, &corrupt):
-			lost++
-			continue
-		case err != nil:
-			return lost, err
-		}
-		if _, ok := r.Data.(event.ModelCallEnd); ok {
-			key := callKey{r.Seq, r.Agent, r.Time.UnixNano()}
-			if b.seen[key] || r.Time.Before(b.after) {
-				continue
-			}
-			b.seen[key] = true
-		}
-		b.spent.Add(r)
-	}
-	return lost, nil
-}
-
-// billJSON is a bill as JSON. It lists agents for a single session only.
-type billJSON struct {
-	Sessions []string           `json:"sessions"`
-	Models   []event.ModelSpent `json:"models"`
-	Agents   []event.AgentSpent `json:"agents,omitempty"`
-	Calls    int                `json:"calls"`
-	Usage    llm.Usage          `json:"usage"`
-	Cost     *float64           `json:"cost"`
-	CacheHit float64            `json:"cache_hit"` // the cached share of the input
-}
-
-func (b *bill) print(h Host, asJSON bool) error {
-	slices.SortStableFunc(b.spent.Models, func(a, b event.ModelSpent) int { return cmp.Compare(b.Dollars, a.Dollars) })
-	if asJSON {
-		return printJSON(h.Stdout, b.json())
-	}
-	total := b.spent.Total
-	if total.Calls == 0 {
-		notef(h, "no model calls in %s", show.Plural(len(b.sessions), "session"))
-		return nil
-	}
-	if err := printTable(h, show.ModelTable(b.spent)); err != nil {
-		return err
-	}
-	if len(b.sessions) == 1 && len(b.spent.Agents) > 1 {
 		fmt.Fprintln(h.Stdout)
 		task := func(a event.AgentSpent) string {
 			if a.Agent == "" {
-				return title(h, b.last)
+				return title(h, m)
 			}
 			return brief(h, a.Task)
 		}
-		if err := printTable(h, show.AgentTable(b.spent, task)); err != nil {
+		if err := printTable(h, show.AgentTable(spent, task)); err != nil {
 			return err
 		}
 	}
-	if total.Unpriced > 0 {
-		notef(h, "no price for %d of %s; add prices with \"reins run --catalogue\"", total.Unpriced, show.Plural(total.Calls, "call"))
+	if c.Unpriced > 0 {
+		notef(h, "no price for %d of %s; add prices with \"reins run --catalogue\"", c.Unpriced, show.Plural(c.Calls, "call"))
 	}
 	return nil
-}
-
-func (b *bill) json() billJSON {
-	total := b.spent.Total
-	j := billJSON{
-		Sessions: orEmpty(b.sessions), Models: orEmpty(b.spent.Models),
-		Calls: total.Calls, Usage: total.Usage, Cost: total.Cost().Pointer(),
-	}
-	if len(b.sessions) == 1 {
-		j.Agents = b.spent.Agents
-	}
-	if total.Usage.Input > 0 {
-		j.CacheHit = float64(total.Usage.CacheRead) / float64(total.Usage.Input)
-	}
-	return j
 }

@@ -276,7 +276,7 @@ func checkDir(dir string) error {
 // showPlace shows the working directory, unless it is the current one.
 func (r *runner) showPlace(dir string) {
 	here, err := realpath.Dir(".")
-	if err == nil && sameDir(dir, here) {
+	if err == nil && realpath.Same(dir, here) {
 		return
 	}
 	if abs, err := filepath.Abs(dir); err == nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -13,12 +12,12 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/session"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -214,9 +213,9 @@ func pricedTier(p *llm.Price, tier string) bool {
 
 // saved is where a run is saved, and the session that it continues.
 type saved struct {
-	store *filestore.Store // nil if the run is not saved
-	meta  event.Meta       // of the session to resume; its ID is "" for a new one
-	fresh bool             // the session is a fork made for this run
+	store event.Store // nil if the run is not saved
+	meta  event.Meta  // of the session to resume; its ID is "" for a new one
+	fresh bool        // the session is a fork made for this run
 }
 
 func (s saved) resumes() bool { return s.meta.ID != "" }
@@ -249,38 +248,39 @@ func (o run) place(ctx context.Context, h Host, dir, command string) (saved, err
 	if o.noSave {
 		return saved{}, nil
 	}
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if errors.Is(err, home.ErrNone) && !o.resumes() {
 		return saved{}, usagef("%w, or use --no-save", err)
 	}
 	if err != nil {
 		return saved{}, err
 	}
-	s := saved{store: store}
+	s := saved{store: sessions.Store}
 	switch {
 	case o.resume != "":
-		s.meta, err = findSession(ctx, store, o.resume)
+		s.meta, err = sessions.Find(ctx, o.resume)
+		err = explain(err)
 	case o.continueLast:
-		s.meta, err = o.lastSession(ctx, h, store, dir, command)
+		s.meta, err = o.lastSession(ctx, h, sessions, dir, command)
 	case o.fork != "":
-		s.meta, err = forkSession(ctx, store, o.fork, event.Meta{ID: o.id}, o.skipDamaged)
+		s.meta, err = sessions.Fork(ctx, session.ForkOptions{From: o.fork, ID: o.id, Damaged: o.skipDamaged})
 		s.fresh = err == nil
-		err = explainResume(o.fork, explainExists(o.id, "--session-id", err))
+		err = explainResume(o.fork, explainExists(o.id, "--session-id", explain(err)))
 	}
 	return s, err
 }
 
 // lastSession returns the last session of a directory. "reins run" also accepts the session of a parent
 // directory; for other commands that is an error that names the session.
-func (o run) lastSession(ctx context.Context, h Host, store event.Store, dir, command string) (event.Meta, error) {
+func (o run) lastSession(ctx context.Context, h Host, sessions *session.Manager, dir, command string) (event.Meta, error) {
 	if o.dir != "" || command != runCommand {
-		return latestSession(ctx, h, store, dir, command)
+		return latestSession(ctx, h, sessions, dir, command)
 	}
-	m, above, err := nearestSession(ctx, store, dir)
+	m, above, err := sessions.Nearest(ctx, dir)
 	if err == nil && above {
 		notef(h, "continuing session %s of %s", m.ID, shortDir(h, m.Dir))
 	}
-	return m, err
+	return m, explain(err)
 }
 
 // discard removes a fork whose run could not start.
@@ -300,20 +300,6 @@ func (s saved) dir(given string) (string, error) {
 		return "", usagef("the directory of session %s no longer exists: %s; choose another with --cwd", s.meta.ID, s.meta.Dir)
 	}
 	return s.meta.Dir, nil
-}
-
-// forkSession copies a session, up to the record of an ID@SEQ reference. The copy gets a random ID
-// unless to has one. With damaged set, unreadable records are skipped.
-func forkSession(ctx context.Context, store event.Store, ref string, to event.Meta, damaged bool) (event.Meta, error) {
-	from, at, err := findRecord(ctx, store, ref)
-	if err != nil {
-		return event.Meta{}, err
-	}
-	to.ID = cmp.Or(to.ID, rand.Text())
-	if damaged {
-		return event.Salvage(ctx, store, from.ID, at, to)
-	}
-	return event.Fork(ctx, store, from.ID, at, to)
 }
 
 // explainResume adds advice to an error of resuming a session in "reins run".

@@ -2,18 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/local"
-	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/secret"
-	"github.com/reins-agent/reins/tool"
 )
 
 // hostSecrets redacts the program's own messages: known formats of secrets, and the values of environment variables.
@@ -60,78 +55,4 @@ func sessionSecrets(ctx context.Context, h Host, dir string) (*secret.Redactor, 
 // secretConfig returns the configuration of secrets.
 func secretConfig(s *config.Settings) secret.Config {
 	return secret.Config{Vars: os.Environ(), Names: s.Secrets.Names, Patterns: s.Secrets.Patterns}
-}
-
-// exportRedacted exports a copy of a session without secrets.
-func exportRedacted(ctx context.Context, h Host, from event.Store, m event.Meta, out io.Writer) (err error) {
-	secrets, err := sessionSecrets(ctx, h, m.Dir)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "reins-export-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	to, err := filestore.New(filestore.Config{Dir: dir})
-	if err != nil {
-		return err
-	}
-	if err := copyRedacted(ctx, secrets, from, to, m); err != nil {
-		return fmt.Errorf("cannot redact session %s: %w; use --no-redact to export it with its secrets", m.ID, err)
-	}
-	return to.Export(ctx, m.ID, out)
-}
-
-// copyRedacted copies a session to another store.
-func copyRedacted(ctx context.Context, secrets *secret.Redactor, from, to event.Store, m event.Meta) (err error) {
-	for _, text := range []*string{&m.Title, &m.Prompt, &m.Summary, &m.Branch} {
-		*text = secrets.Text(*text)
-	}
-	w, err := to.Create(ctx, m)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	batch := make([]event.Record, 0, 64)
-	for r, err := range event.Read(ctx, from, m.ID, 0) {
-		if err == nil {
-			r, err = redactRecord(secrets, r)
-		}
-		if batch = append(batch, r); err == nil && len(batch) == cap(batch) {
-			err = event.Save(ctx, w, batch...)
-			batch = batch[:0]
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := event.Save(ctx, w, batch...); err != nil {
-		return err
-	}
-	return w.SetMeta(ctx, m)
-}
-
-// redactRecord redacts all texts in a record.
-func redactRecord(secrets *secret.Redactor, r event.Record) (event.Record, error) {
-	end, isEnd := r.Data.(event.ToolCallEnd)
-	if isEnd { // the output may be large
-		short := end
-		short.Output, short.OutputBlob = nil, nil
-		r.Data = short
-	}
-	b, err := r.MarshalJSON()
-	if err != nil {
-		return r, err
-	}
-	var out event.Record
-	if err := out.UnmarshalJSON(secrets.Strings(b)); err != nil {
-		return r, err
-	}
-	if isEnd {
-		short := out.Data.(event.ToolCallEnd)
-		short.Output = tool.Redact(secrets, end.Output)
-		out.Data = short
-	}
-	return out, nil
 }

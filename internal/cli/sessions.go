@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/session"
 )
 
 func newSessions(h Host) *cobra.Command {
@@ -41,20 +42,24 @@ func (f *sessionFilter) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tag, "tag", "", "only sessions with tag `TAG`")
 }
 
-// matcher returns a function that reports whether a session is selected.
-func (f sessionFilter) matcher() (func(event.Meta) bool, error) {
+// selected returns the filter of the flags.
+func (f sessionFilter) selected() (session.Filter, error) {
 	if f.here && f.dir != "" {
-		return nil, usagef("--here and --dir cannot be combined")
+		return session.Filter{}, usagef("--here and --dir cannot be combined")
 	}
-	q := event.Query{Tag: f.tag}
-	if !f.here && f.dir == "" {
-		return q.Matches, nil
+	dir := f.dir
+	if f.here {
+		dir = "."
 	}
-	want, err := realpath.Dir(f.dir)
-	if err != nil {
-		return nil, usagef("--dir: %w", err)
+	return session.Filter{Dir: dir, Tag: f.tag}, nil
+}
+
+// explainFilter turns an error about a directory that a flag selects into a usage error.
+func explainFilter(err error) error {
+	if dir, ok := errors.AsType[*session.DirError](err); ok {
+		return usagef("--dir: %w", dir)
 	}
-	return func(m event.Meta) bool { return q.Matches(m) && m.Dir != "" && sameDir(m.Dir, want) }, nil
+	return err
 }
 
 // listOnTerminal is how many sessions are listed on a terminal by default.
@@ -91,34 +96,23 @@ func (o sessionsList) run(ctx context.Context, h Host) error {
 	if o.limit < 0 {
 		return usagef("--limit must not be negative")
 	}
-	matches, err := o.matcher()
+	filter, err := o.selected()
 	if err != nil {
 		return err
 	}
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
-	var listed []event.Meta
-	more, damaged := 0, false
-	for m, err := range store.List(ctx) {
-		if err != nil {
-			if m.ID == "" {
-				return err
-			}
-			damaged = true
-			notef(h, "cannot read session %s: %v", m.ID, err)
-			continue
-		}
-		switch {
-		case !matches(m):
-		case o.limit > 0 && len(listed) == o.limit:
-			more++
-		default:
-			listed = append(listed, m)
-		}
+	filter.Limit = o.limit
+	list, err := sessions.List(ctx, filter)
+	if err != nil {
+		return explainFilter(err)
 	}
-	return cmp.Or(o.print(h, listed, more), failIf(damaged))
+	for _, d := range list.Damaged {
+		notef(h, "cannot read session %s: %s", d.ID, d.Error)
+	}
+	return cmp.Or(o.print(h, list.Sessions, list.More), failIf(len(list.Damaged) > 0))
 }
 
 func (o sessionsList) print(h Host, listed []event.Meta, more int) error {
@@ -204,19 +198,22 @@ func (o sessionsSearch) run(ctx context.Context, h Host, text string) error {
 	case strings.TrimSpace(text) == "":
 		return usagef("the search text is empty")
 	}
-	only, err := o.matcher()
+	filter, err := o.selected()
 	if err != nil {
 		return err
 	}
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
-	q := event.Query{Text: text, Only: only, Limit: o.limit, PerSession: o.perSession}
+	q := session.SearchOptions{Text: text, Filter: filter, Hits: o.limit, PerSession: o.perSession}
 	found, unread, last := 0, 0, ""
-	for hit, err := range event.Search(ctx, store, q) {
+	for hit, err := range sessions.Search(ctx, q) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if _, wrong := errors.AsType[*session.DirError](err); wrong {
+			return explainFilter(err)
 		}
 		if err != nil {
 			unread++

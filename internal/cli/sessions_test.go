@@ -131,17 +131,6 @@ func TestTable_CountsColumnsNotBytes(t *testing.T) {
 	}
 }
 
-func TestNearIDs_AreThoseThatWereMeant(t *testing.T) {
-	all := []string{"K3ZQWERTY", "abcdef-one", "abcdef-two", "fix-the-build", "zzz"}
-	for name, want := range map[string]string{
-		"K3ZX": "K3ZQWERTY", "abcdfe": "abcdef-one abcdef-two", "the-build": "fix-the-build", "q": "", "nothing-like-it": "",
-	} {
-		if got := strings.Join(nearIDs(name, all), " "); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
-}
-
 // hostile is text that sets the title of a terminal, clears it, changes the direction of writing, and hides
 // characters.
 const hostile = "\x1b]0;owned\x07\x1b[2J\u202eX\u009b31m\u200b\u2060\u00ad\u3164\ufeff\ufe01\U000E0041\r\nY"

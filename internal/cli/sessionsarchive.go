@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/session"
 )
 
 type sessionsExport struct {
@@ -59,17 +59,20 @@ func (o sessionsExport) run(ctx context.Context, h Host, name, file string) erro
 	case file == "-" && isTerminal(h.Stdout):
 		return usagef("refusing to write an archive to a terminal: give a file")
 	}
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
-	m, err := findSession(ctx, store, name)
+	m, err := sessions.Find(ctx, name)
 	if err != nil {
-		return err
+		return explain(err)
 	}
-	export := func(w io.Writer) error { return exportRedacted(ctx, h, store, m, w) }
-	if o.noRedact {
-		export = func(w io.Writer) error { return store.Export(ctx, m.ID, w) }
+	export := func(w io.Writer) error {
+		err := sessions.Export(ctx, session.ExportOptions{Session: m.ID, Secrets: o.noRedact}, w)
+		if failed, ok := errors.AsType[*session.RedactError](err); ok {
+			return fmt.Errorf("%w; use --no-redact to export it with its secrets", failed)
+		}
+		return err
 	}
 	if file == "-" {
 		return export(h.Stdout)
@@ -162,7 +165,7 @@ approvals are ignored.`,
 }
 
 func (o sessionsImport) run(ctx context.Context, h Host, file string) error {
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
@@ -177,7 +180,7 @@ func (o sessionsImport) run(ctx context.Context, h Host, file string) error {
 	}
 	archive := interruptible(ctx, in)
 	defer archive.Close()
-	report, err := store.Import(ctx, archive, filestore.Import{ID: o.id, Damaged: o.damaged, MaxSize: o.maxSize << 20})
+	report, err := sessions.Import(ctx, archive, session.ImportOptions{ID: o.id, Damaged: o.damaged, MaxSize: o.maxSize << 20})
 	if err != nil {
 		err = fmt.Errorf("%s: %w", from, err)
 	}
@@ -188,44 +191,19 @@ func (o sessionsImport) run(ctx context.Context, h Host, file string) error {
 		return usagef("%w: it has more than %d MiB; raise the limit with --max-size", err, o.maxSize)
 	case errors.Is(err, event.ErrExists), errors.Is(err, event.ErrBadID), errors.Is(err, event.ErrLocked):
 		return usagef("%w; choose another ID with --id", err)
-	case err != nil && !report.Clean():
+	case err != nil && len(report.Problems) > 0:
 		return fmt.Errorf("%w; use --damaged to import it anyway", err)
 	case err != nil:
 		return err
 	}
 	for _, p := range report.Problems {
-		notef(h, "%s: %v", report.Session, p)
+		notef(h, "%s: %s", report.ID, p)
 	}
 	if o.asJSON {
-		return printJSON(h.Stdout, newVerified(report))
+		return printJSON(h.Stdout, report)
 	}
-	_, err = fmt.Fprintln(h.Stdout, report.Session)
+	_, err = fmt.Fprintln(h.Stdout, report.ID)
 	return err
-}
-
-// verified reports the verification of a session as JSON.
-type verified struct {
-	ID       string    `json:"id"`
-	OK       bool      `json:"ok"`
-	Records  int       `json:"records"`
-	Last     event.Seq `json:"last"`
-	Size     int64     `json:"size"`
-	Blobs    int       `json:"blobs"`
-	BlobSize int64     `json:"blob_size"`
-	Torn     int64     `json:"torn"`
-	Problems []string  `json:"problems"`
-}
-
-func newVerified(r filestore.Report) verified {
-	return verified{r.Session, r.Clean(), r.Records, r.Last, r.Size, r.Blobs, r.BlobSize, r.Torn, errorTexts(r.Problems)}
-}
-
-func errorTexts(errs []error) []string {
-	texts := []string{}
-	for _, err := range errs {
-		texts = append(texts, err.Error())
-	}
-	return texts
 }
 
 func newSessionsVerify(h Host) *cobra.Command {
@@ -244,42 +222,31 @@ code is 1 if there are problems.`,
 }
 
 func verifySessions(ctx context.Context, h Host, names []string, asJSON bool) error {
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
-	ids, err := sessionsToVerify(ctx, store, names)
-	if err != nil {
-		return err
-	}
-	var total verified
-	bad := 0
-	for _, id := range ids {
-		report, err := store.Verify(ctx, id)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	all, bad, records, blobs := 0, 0, 0, 0
+	for v, err := range sessions.Verify(ctx, names...) {
 		if err != nil {
-			report.Session, report.Problems = id, append(report.Problems, err)
+			return explain(err)
 		}
-		v := newVerified(report)
-		if !v.OK {
+		if all++; !v.OK {
 			bad++
 		}
-		total.Records += v.Records
-		total.Blobs += v.Blobs
+		records, blobs = records+v.Records, blobs+v.Blobs
 		if err := printProblems(h, v.ID, v.Problems, v, asJSON); err != nil {
 			return err
 		}
 	}
 	stores, badStores := 0, 0
 	if len(names) == 0 {
-		if stores, badStores, err = verifyCheckpoints(ctx, h, asJSON); err != nil {
+		if stores, badStores, err = verifyCheckpoints(ctx, h, sessions, asJSON); err != nil {
 			return err
 		}
 	}
 	if bad > 0 {
-		notef(h, "%d of %s damaged", bad, show.Plural(len(ids), "session"))
+		notef(h, "%d of %s damaged", bad, show.Plural(all, "session"))
 	}
 	if badStores > 0 {
 		notef(h, "%d of %s damaged: undo cannot restore everything, but sessions work", badStores, show.Plural(stores, "checkpoint store"))
@@ -287,12 +254,29 @@ func verifySessions(ctx context.Context, h Host, names []string, asJSON bool) er
 	if bad > 0 || badStores > 0 || asJSON {
 		return failIf(bad > 0 || badStores > 0)
 	}
-	summary := []string{show.Plural(len(ids), "session"), show.Plural(total.Records, "record"), show.Plural(total.Blobs, "blob")}
+	summary := []string{show.Plural(all, "session"), show.Plural(records, "record"), show.Plural(blobs, "blob")}
 	if stores > 0 {
 		summary = append(summary, show.Plural(stores, "checkpoint store"))
 	}
 	_, err = fmt.Fprintf(h.Stdout, "%s: no problems\n", strings.Join(summary, ", "))
 	return err
+}
+
+// verifyCheckpoints checks the checkpoints of all directories. It returns how many stores there are, and how many are
+// damaged.
+func verifyCheckpoints(ctx context.Context, h Host, sessions *session.Manager, asJSON bool) (all, bad int, err error) {
+	for v, err := range sessions.VerifyCheckpoints(ctx) {
+		if err != nil {
+			return all, bad, err
+		}
+		if all++; !v.OK {
+			bad++
+		}
+		if err := printProblems(h, "checkpoints/"+v.Checkpoints, v.Problems, v, asJSON); err != nil {
+			return all, bad, err
+		}
+	}
+	return all, bad, nil
 }
 
 // printProblems prints a report as JSON, or the problems in it.
@@ -306,65 +290,4 @@ func printProblems(h Host, name string, problems []string, report any, asJSON bo
 		}
 	}
 	return nil
-}
-
-// sessionsToVerify returns the IDs of the named sessions, or of all if none are named. It includes
-// sessions that cannot be read.
-func sessionsToVerify(ctx context.Context, s event.Store, names []string) (ids []string, err error) {
-	if len(names) > 0 {
-		found, err := findSessions(ctx, s, names)
-		for _, m := range found {
-			ids = append(ids, m.ID)
-		}
-		return ids, err
-	}
-	for m, err := range s.List(ctx) {
-		if m.ID == "" {
-			return nil, err
-		}
-		ids = append(ids, m.ID)
-	}
-	return ids, nil
-}
-
-// storeJSON reports the verification of a checkpoint store as JSON.
-type storeJSON struct {
-	Checkpoints string   `json:"checkpoints"` // the directory of the store
-	OK          bool     `json:"ok"`
-	Problems    []string `json:"problems"`
-}
-
-// verifyCheckpoints checks the checkpoint stores of all workspaces. It returns how many there are, and
-// how many are damaged.
-func verifyCheckpoints(ctx context.Context, h Host, asJSON bool) (all, bad int, err error) {
-	state, err := stateDir(h)
-	if err != nil {
-		return 0, 0, err
-	}
-	root := state.Checkpoints()
-	entries, err := os.ReadDir(root)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return 0, 0, fmt.Errorf("cannot list the checkpoints: %w", err)
-	}
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		problems, err := checkpoint.Verify(ctx, filepath.Join(root, e.Name()))
-		if ctx.Err() != nil {
-			return all, bad, context.Cause(ctx)
-		}
-		if err != nil {
-			problems = append(problems, err)
-		}
-		all++
-		if len(problems) > 0 {
-			bad++
-		}
-		report := storeJSON{e.Name(), len(problems) == 0, errorTexts(problems)}
-		if err := printProblems(h, "checkpoints/"+e.Name(), report.Problems, report, asJSON); err != nil {
-			return all, bad, err
-		}
-	}
-	return all, bad, nil
 }

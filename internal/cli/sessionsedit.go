@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/session"
 )
 
 func newSessionsRename(h Host) *cobra.Command {
@@ -23,10 +22,13 @@ func newSessionsRename(h Host) *cobra.Command {
 		ValidArgsFunction: completeSessions(h, 1),
 		Args:              wantArgs(2, anyNumber, "an ID and a title"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			title := show.OneLine(strings.Join(args[1:], " "))
-			m, err := editSession(cmd.Context(), h, args[0], func(m *event.Meta) { m.Title = title })
-			if err != nil || !asJSON {
+			sessions, err := openSessions(h)
+			if err != nil {
 				return err
+			}
+			m, err := sessions.Rename(cmd.Context(), args[0], show.OneLine(strings.Join(args[1:], " ")))
+			if err != nil || !asJSON {
+				return explainOpen(m.ID, err)
 			}
 			return printJSON(h.Stdout, m)
 		},
@@ -43,16 +45,18 @@ func newSessionsTag(h Host) *cobra.Command {
 		ValidArgsFunction: completeSessions(h, 1),
 		Args:              wantArgs(2, anyNumber, "an ID and tags"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tags := args[1:]
-			for _, t := range tags {
-				if err := checkTag(t); err != nil {
-					return err
-				}
+			sessions, err := openSessions(h)
+			if err != nil {
+				return err
 			}
-			m, err := editSession(cmd.Context(), h, args[0], func(m *event.Meta) { m.Tags = changeTags(m.Tags, tags, remove) })
+			change := sessions.Tag
+			if remove {
+				change = sessions.Untag
+			}
+			m, err := change(cmd.Context(), args[0], args[1:]...)
 			switch {
 			case err != nil:
-				return err
+				return explainOpen(m.ID, err)
 			case asJSON:
 				return printJSON(h.Stdout, m)
 			}
@@ -63,52 +67,6 @@ func newSessionsTag(h Host) *cobra.Command {
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove the tags")
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-// checkTag rejects tags that could not be listed or typed.
-func checkTag(tag string) error {
-	bad := func(r rune) bool { return unicode.IsSpace(r) || r == ',' }
-	if tag == "" || strings.ContainsFunc(tag, bad) || show.Visible(tag) != tag {
-		return usagef("invalid tag %q: use one word without commas", tag)
-	}
-	return nil
-}
-
-func changeTags(tags, change []string, remove bool) []string {
-	for _, t := range change {
-		switch has := slices.Contains(tags, t); {
-		case remove:
-			tags = slices.DeleteFunc(tags, func(s string) bool { return s == t })
-		case !has:
-			tags = append(tags, t)
-		}
-	}
-	return tags
-}
-
-// editSession changes the metadata of a session and returns it.
-func editSession(ctx context.Context, h Host, name string, edit func(*event.Meta)) (event.Meta, error) {
-	store, err := openStore(h)
-	if err != nil {
-		return event.Meta{}, err
-	}
-	m, err := findSession(ctx, store, name)
-	if err != nil {
-		return m, err
-	}
-	w, err := store.Open(ctx, m.ID)
-	if err != nil {
-		return m, explainOpen(m.ID, err)
-	}
-	m, err = store.Meta(ctx, m.ID) // again, now that the session is locked
-	if err == nil {
-		edit(&m)
-		err = w.SetMeta(ctx, m)
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		return m, err
-	}
-	return store.Meta(ctx, m.ID)
 }
 
 type sessionsFork struct {
@@ -144,17 +102,17 @@ func newSessionsFork(h Host) *cobra.Command {
 }
 
 func (o sessionsFork) run(ctx context.Context, h Host, ref string) error {
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
-	m, err := forkSession(ctx, store, ref, event.Meta{ID: o.id, Title: show.OneLine(o.title)}, o.damaged)
+	m, err := sessions.Fork(ctx, session.ForkOptions{From: ref, ID: o.id, Title: show.OneLine(o.title), Damaged: o.damaged})
 	var corrupt *event.CorruptError
 	switch {
 	case errors.As(err, &corrupt):
 		return fmt.Errorf("%w; use --damaged to copy what is readable", err)
 	case err != nil:
-		return explainExists(o.id, "--id", err)
+		return explainExists(o.id, "--id", explain(err))
 	case o.asJSON:
 		return printJSON(h.Stdout, m)
 	}
@@ -198,11 +156,11 @@ func (o sessionsRemove) run(ctx context.Context, h Host, names []string) error {
 	if (o.olderThan == "") == (len(names) == 0) {
 		return usagef("\"reins sessions rm\" takes either IDs or --older-than; see \"reins sessions rm --help\"")
 	}
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
-	chosen, err := o.choose(ctx, store, names)
+	chosen, err := o.choose(ctx, sessions, names)
 	if err != nil {
 		return err
 	}
@@ -215,7 +173,7 @@ func (o sessionsRemove) run(ctx context.Context, h Host, names []string) error {
 	}
 	failed := false
 	for _, m := range chosen {
-		err := store.Delete(ctx, m.ID)
+		err := sessions.Delete(ctx, m.ID)
 		if errors.Is(err, event.ErrNotFound) {
 			err = nil // another process removed it
 		}
@@ -228,24 +186,17 @@ func (o sessionsRemove) run(ctx context.Context, h Host, names []string) error {
 }
 
 // choose finds all the sessions before the first is removed.
-func (o sessionsRemove) choose(ctx context.Context, s event.Store, names []string) ([]event.Meta, error) {
+func (o sessionsRemove) choose(ctx context.Context, sessions *session.Manager, names []string) ([]event.Meta, error) {
 	if o.olderThan == "" {
-		return findSessions(ctx, s, names)
+		found, err := sessions.FindAll(ctx, names...)
+		return found, explain(err)
 	}
 	oldest, err := parseSince(o.olderThan)
 	if err != nil {
 		return nil, err
 	}
-	var chosen []event.Meta
-	for m, err := range s.List(ctx) {
-		switch {
-		case err != nil && m.ID == "":
-			return nil, err
-		case err == nil && m.Updated.Before(oldest): // the age of a damaged session is unknown
-			chosen = append(chosen, m)
-		}
-	}
-	return chosen, nil
+	list, err := sessions.List(ctx, session.Filter{Before: oldest})
+	return list.Sessions, err
 }
 
 // confirm lists the sessions and asks whether to remove them.

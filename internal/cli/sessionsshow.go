@@ -49,13 +49,13 @@ type recordView interface {
 }
 
 func (o sessionsShow) run(ctx context.Context, h Host, name string) error {
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
-	m, err := findSession(ctx, store, name)
+	m, err := sessions.Find(ctx, name)
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	out := bufio.NewWriter(h.Stdout)
 	v, err := o.format(h, m, out)
@@ -63,7 +63,7 @@ func (o sessionsShow) run(ctx context.Context, h Host, name string) error {
 		return err
 	}
 	damaged := false
-	for r, err := range store.Load(ctx, m.ID, 0) {
+	for r, err := range sessions.Store.Load(ctx, m.ID, 0) {
 		var corrupt *event.CorruptError
 		switch {
 		case errors.As(err, &corrupt):

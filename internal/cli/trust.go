@@ -13,6 +13,7 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/home"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/trust"
 )
@@ -263,7 +264,7 @@ func (h Host) distrust(st trust.State, err error) string {
 func (h Host) ownFile(root string, f trust.File) bool {
 	top, _, _ := strings.Cut(f.Path, "/")
 	home := h.Getenv("HOME")
-	return home != "" && sameDir(home, root) && slices.Contains([]string{".claude", ".codex", ".gemini", ".agents"}, top)
+	return home != "" && realpath.Same(home, root) && slices.Contains([]string{".claude", ".codex", ".gemini", ".agents"}, top)
 }
 
 // trusted reports whether the user trusts a directory.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/session"
 )
 
 type undo struct {
@@ -64,46 +64,26 @@ func (o undo) run(ctx context.Context, h Host, args, paths []string) error {
 	if err := o.check(args, paths); err != nil {
 		return err
 	}
-	return rewind(ctx, h, "reins undo", args, o.later, o.asJSON, func(p *pastSession) (agent.Undone, error) {
-		if len(paths) > 0 || o.to != "" {
-			return o.restore(ctx, p, paths)
-		}
-		both := o.files == o.chat
-		return p.session.Undo(ctx, agent.Parts{Chat: both || o.chat, Files: both || o.files})
-	})
-}
-
-// restore restores files and leaves the conversation as it is.
-func (o undo) restore(ctx context.Context, p *pastSession, paths []string) (agent.Undone, error) {
-	paths, err := resolvePaths(paths)
-	if err != nil {
-		return agent.Undone{}, err
-	}
-	var to checkpoint.ID
-	if o.to != "" {
-		prompts, err := readPrompts(ctx, p.store, p.meta)
-		if err != nil {
-			return agent.Undone{}, err
-		}
-		if to, err = prompts.find(o.to); err != nil {
-			return agent.Undone{}, err
-		}
+	w := rewind{command: "reins undo", later: o.later, asJSON: o.asJSON}
+	w.options = session.UndoOptions{Chat: o.chat, Files: o.files, To: o.to, Paths: paths}
+	if len(paths) == 0 && o.to == "" {
+		return w.run(ctx, h, args, (*session.Manager).Undo)
 	}
 	switch {
-	case promptNumber().MatchString(o.to):
-		p.title = "restored the state before @" + strings.TrimPrefix(o.to, "@")
-	case o.to != "":
-		p.title = "restored checkpoint " + o.to
+	case o.to == "":
+	case strings.Contains(o.to, "-"):
+		w.title = "restored checkpoint " + o.to
+	default:
+		w.title = "restored the state before @" + strings.TrimPrefix(o.to, "@")
 	}
-	done, err := p.session.RestoreFiles(ctx, string(to), paths...)
-	return done, explainCheckpoint(err)
+	return w.run(ctx, h, args, (*session.Manager).Restore)
 }
 
 func (o undo) check(args, paths []string) error {
 	switch {
 	case o.chat && (o.to != "" || len(paths) > 0):
 		return usagef("--chat leaves files unchanged, so it cannot be combined with --to or paths")
-	case o.to != "" && !isState(o.to):
+	case o.to != "" && !session.ValidState(o.to):
 		return invalidState(o.to)
 	case len(args) == 0:
 		return nil
@@ -130,8 +110,8 @@ changed too.
 Without SESSION, use the last session of this directory.`,
 		Args: wantArgs(0, 1, "at most one SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			return rewind(ctx, h, "reins redo", args, later, asJSON, func(p *pastSession) (agent.Undone, error) { return p.session.Redo(ctx) })
+			w := rewind{command: "reins redo", later: later, asJSON: asJSON}
+			return w.run(cmd.Context(), h, args, (*session.Manager).Redo)
 		},
 	}
 	later.add(cmd)
@@ -139,29 +119,48 @@ Without SESSION, use the last session of this directory.`,
 	return cmd
 }
 
-// rewind undoes or redoes something and shows the result, even if it failed halfway.
-func rewind(ctx context.Context, h Host, command string, args []string, later laterFlags, asJSON bool, do func(*pastSession) (agent.Undone, error)) error {
-	if err := later.check(); err != nil {
+// rewind undoes or redoes something.
+type rewind struct {
+	command string // its name
+	title   string // of the output; "" is the prompt
+	options session.UndoOptions
+	later   laterFlags
+	asJSON  bool
+}
+
+// undoing is a method of session.Manager.
+type undoing func(*session.Manager, context.Context, session.UndoOptions) (session.Undone, error)
+
+// run shows the result, even if the work failed halfway. If there are conflicts, it asks until there is a decision about
+// all of them.
+func (w rewind) run(ctx context.Context, h Host, args []string, do undoing) error {
+	if err := w.later.check(); err != nil {
 		return err
 	}
-	store, err := openStore(h)
+	sessions, err := openSessions(h)
 	if err != nil {
 		return err
 	}
-	m, err := chooseSession(ctx, h, store, args, command)
+	m, err := chooseSession(ctx, h, sessions, args, w.command)
 	if err != nil {
 		return err
 	}
-	p, err := openPast(ctx, h, store, m, later)
-	if err != nil {
-		return err
+	w.options.Session, w.options.Others = m.ID, w.later.decision()
+	done, err := do(sessions, ctx, w.options)
+	var conflict *session.ConflictError
+	for errors.As(err, &conflict) {
+		if err := w.later.decide(ctx, h, conflict, &w.options); err != nil {
+			return err
+		}
+		done, err = do(sessions, ctx, w.options)
 	}
-	done, err := do(p)
-	err = errors.Join(err, p.session.Close())
-	if done.Input == 0 {
+	switch {
+	case done.Input == 0:
 		return explainUndo(m.ID, err)
+	case w.asJSON:
+		return errors.Join(printJSON(h.Stdout, done), err)
 	}
-	return errors.Join(p.show(h, done, asJSON), err)
+	return errors.Join(printUndone(h, done, w.title), err)
 }
 
 // explainUndo names the session in an error, and adds advice.
@@ -172,7 +171,7 @@ func explainUndo(id string, err error) error {
 	case errors.Is(err, agent.ErrNothingToUndo), errors.Is(err, agent.ErrNothingToRedo):
 		return fmt.Errorf("session %s: %w", id, err)
 	}
-	return err
+	return explainOpen(id, err)
 }
 
 // laterFlags decide about files that others changed too, or may have changed.
@@ -190,52 +189,62 @@ func (f laterFlags) check() error {
 	return nil
 }
 
-// decide lists the files and asks what to do with them.
-func (f laterFlags) decide(ctx context.Context, h Host, checkpoints *checkpoint.Store, e *checkpoint.LaterError) (checkpoint.Later, error) {
+// decision returns the decision of the flags, if there is one.
+func (f laterFlags) decision() session.Decision {
 	switch {
 	case f.yes:
-		return checkpoint.Overwrite, nil
-	case f.keep && e.Unknown:
-		return checkpoint.Refuse, usagef("--keep cannot tell your changes from the agent's, because its run was interrupted; use --yes to restore all files")
+		return session.Overwrite
 	case f.keep:
-		return checkpoint.Keep, nil
+		return session.Keep
+	}
+	return session.Refuse
+}
+
+// decide lists the files, asks what to do with them, and sets the options accordingly.
+func (f laterFlags) decide(ctx context.Context, h Host, e *session.ConflictError, o *session.UndoOptions) error {
+	if f.keep {
+		return usagef("--keep cannot tell your changes from the agent's, because its run was interrupted; use --yes to restore all files")
 	}
 	choice, flags := "Restore them? [y]es, [k]eep them, [n]o: ", "--yes to restore these files or --keep to keep them"
 	if e.Unknown {
 		choice, flags = "Restore them? [y]es, [n]o: ", "--yes to restore them"
 	}
-	listLater(h, e)
+	listConflicts(h, e)
 	a := newAsker(h)
 	if a.unattended() {
 		notef(h, "nothing was changed; use %s", flags)
-		return checkpoint.Refuse, quietError{exitNeedsInput}
+		return quietError{exitNeedsInput}
 	}
-	if err := showLater(ctx, h, checkpoints, e.Changes); err != nil {
-		return checkpoint.Refuse, err
+	if err := showConflicts(h, e.Conflicts); err != nil {
+		return err
 	}
 	answer, err := a.ask(ctx, choice)
 	if err != nil && !errors.Is(err, errNoAnswer) {
-		return checkpoint.Refuse, err
+		return err
 	}
 	switch answer = strings.ToLower(answer); {
 	case answer == "y" || answer == "yes":
-		return checkpoint.Overwrite, nil
+		o.Overwrite = nil // files that others change meanwhile need another answer
+		for _, c := range e.Conflicts {
+			o.Overwrite = append(o.Overwrite, c.Path)
+		}
+		return nil
 	case (answer == "k" || answer == "keep") && !e.Unknown:
-		return checkpoint.Keep, nil
+		o.Others = session.Keep
+		return nil
 	}
 	notef(h, "nothing was changed")
-	return checkpoint.Refuse, quietError{exitFailed}
+	return quietError{exitFailed}
 }
 
-// listLater lists files that others changed too, and those that they may have changed.
-func listLater(h Host, e *checkpoint.LaterError) {
-	unsure := func(c checkpoint.Change) bool { return slices.Contains(e.Unsure, c.Path) }
-	list := func(title string, which func(checkpoint.Change) bool) {
-		if !slices.ContainsFunc(e.Changes, which) {
+// listConflicts lists files that others changed too, and those that they may have changed.
+func listConflicts(h Host, e *session.ConflictError) {
+	list := func(title string, which func(session.Conflict) bool) {
+		if !slices.ContainsFunc(e.Conflicts, which) {
 			return
 		}
 		notef(h, "%s", title)
-		for _, c := range e.Changes {
+		for _, c := range e.Conflicts {
 			if which(c) {
 				mark, _ := changeMark(c.Kind)
 				fmt.Fprintf(h.Stderr, "  %s %s\n", mark, show.OneLine(c.Path))
@@ -243,30 +252,26 @@ func listLater(h Host, e *checkpoint.LaterError) {
 		}
 	}
 	if e.Unknown {
-		list("the run was interrupted, so these files may have your changes too:", func(checkpoint.Change) bool { return true })
+		list("the run was interrupted, so these files may have your changes too:", func(session.Conflict) bool { return true })
 		return
 	}
-	list("changed by others too:", func(c checkpoint.Change) bool { return !unsure(c) })
-	list("perhaps changed by others, not by the agent:", unsure)
+	list("changed by others too:", func(c session.Conflict) bool { return !c.Unsure })
+	list("perhaps changed by others, not by the agent:", func(c session.Conflict) bool { return c.Unsure })
 }
 
-// maxLaterLines is the maximum number of lines of the diffs before a question.
-const maxLaterLines = 60
+// maxConflictLines is the maximum number of lines of the diffs before a question.
+const maxConflictLines = 60
 
-// showLater shows what restoring files would change.
-func showLater(ctx context.Context, h Host, checkpoints *checkpoint.Store, changes []checkpoint.Change) error {
+// showConflicts shows what restoring files would change.
+func showConflicts(h Host, conflicts []session.Conflict) error {
 	var text strings.Builder
-	for _, c := range changes {
-		diff, err := checkpoints.Unified(ctx, c)
-		if err != nil {
-			return err
-		}
-		text.WriteString(diff)
-		if strings.Count(text.String(), "\n") > maxLaterLines {
+	for _, c := range conflicts {
+		text.WriteString(c.Diff)
+		if strings.Count(text.String(), "\n") > maxConflictLines {
 			break
 		}
 	}
 	notef(h, "restoring them would change:")
-	_, err := fmt.Fprintln(h.Stderr, strings.TrimRight(show.Diff(text.String(), "  ", maxLaterLines, h.colours(h.Stderr)), "\n"))
+	_, err := fmt.Fprintln(h.Stderr, strings.TrimRight(show.Diff(text.String(), "  ", maxConflictLines, h.colours(h.Stderr)), "\n"))
 	return err
 }

@@ -25,6 +25,15 @@ func Dir(dir string) (string, error) {
 	return real, nil
 }
 
+// Same reports whether a directory is the one with this real path.
+func Same(dir, real string) bool {
+	if dir == real {
+		return true
+	}
+	d, err := Dir(dir)
+	return err == nil && d == real
+}
+
 // Resolve returns the absolute path without symbolic links, as far as it exists and can be read. A link to something
 // that does not exist is not resolved.
 func Resolve(path string) string {
