@@ -14,7 +14,7 @@ import (
 // minShare is the limit of reins: the share of requests that must repeat the request before, in percent.
 const minShare = 95
 
-// cache measures the requests of a run of each contestant. It reports whether reins is within its limit.
+// cache measures each contestant's requests in one run. It reports whether reins is within its limit.
 func (b bench) cache(ctx context.Context) (held bool, err error) {
 	dir, err := os.MkdirTemp("", "reins-bench-")
 	if err != nil {
@@ -71,7 +71,7 @@ func printRequestsHead(w io.Writer) {
 	fmt.Fprint(w, "| | requests | with cache_control | first request kB | sent in total kB | repeated % |\n|---|---|---|---|---|---|\n")
 }
 
-// printRequests prints a row of the table, and returns the share of the requests that repeats the request before.
+// printRequests prints a table row, and returns the share of the requests that repeats the previous request.
 func printRequests(w io.Writer, name, note string, bodies [][]byte) (share float64) {
 	if note != "" {
 		fmt.Fprintf(w, "| %s | %s | | | | |\n", name, note)

@@ -88,7 +88,7 @@ func claudeCode() contestant {
 	}
 }
 
-// pi returns pi with a custom provider that speaks one of its protocols.
+// pi returns pi with a custom provider that uses one of its protocols.
 func pi(name, api, model string) contestant {
 	return contestant{
 		name: name, tool: "bash", args: object("command"),

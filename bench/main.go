@@ -1,6 +1,6 @@
-// Command bench measures the overhead of coding agents: the time to the first request, the time from the end of an
-// answer to the next request, the CPU time of a round, and peak memory. All contestants run in turn against the
-// same scripted model, which asks for one `echo` after another and answers at once:
+// Command bench measures the overhead of coding agents: the time to the first request, the time from an answer to the
+// next request, the CPU time per round, and peak memory. All contestants run in turn against the same scripted model,
+// which asks for one `echo` after another and answers at once:
 //
 //   - floor, a minimal agent loop (see bench/floor);
 //   - reins run, with and without its sandbox, and with another protocol;

@@ -14,14 +14,14 @@ import (
 // sample is the measurement of one run.
 type sample struct {
 	first      time.Duration   // from the start to the first request
-	cpu        time.Duration   // of the process and its children
-	turnaround []time.Duration // from the end of an answer to the next request, by round
+	cpu        time.Duration   // process and children
+	turnaround []time.Duration // from an answer to the next request, by round
 	memory     int64           // peak, in bytes; 0 if unknown
-	firstSize  int64           // of the first request, in bytes
+	firstSize  int64           // first request, in bytes
 	bodies     [][]byte        // of all requests, if the server keeps them
 }
 
-// runLimit is the timeout of a run, also on a busy machine.
+// runLimit is a run's timeout, also on a busy machine.
 const runLimit = 20 * time.Minute
 
 // measure runs a contestant once.
@@ -103,8 +103,8 @@ func kill(pid int) error {
 	return err
 }
 
-// peakMemory returns the peak memory of a process and its descendants in bytes, or 0 if the system is not Linux.
-// The peak that wait reports cannot be used, because it includes the memory of the parent before exec.
+// peakMemory returns the peak memory of a process and its descendants in bytes, or 0 if the system is not Linux. The
+// peak that wait reports cannot be used, because it includes the parent's memory before exec.
 func peakMemory(pid int) int64 {
 	var sum int64
 	for _, p := range tree(pid) {

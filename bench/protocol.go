@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// protocol encodes the streamed answers of a model API.
+// protocol encodes a model API's streamed answers.
 type protocol struct {
 	call func(id, tool, args string) string // asks for a tool call
 	say  func(text string) string           // ends with a text

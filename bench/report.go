@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The rounds of the runs of every contestant.
+// Rounds per run, for every contestant.
 const (
 	short  = 20
 	middle = 200
 )
 
-// result is the measurement of a contestant.
+// result is one contestant's measurement.
 type result struct {
 	contestant
 	samples map[int][]sample // by rounds
@@ -28,7 +28,7 @@ func (r *result) add(rounds int, s sample) {
 	r.samples[rounds] = append(r.samples[rounds], s)
 }
 
-// long returns the rounds of the longest runs.
+// long returns the number of rounds in the longest runs.
 func (r *result) long() int {
 	most := 0
 	for n := range r.samples {
@@ -45,7 +45,7 @@ func median[T cmp.Ordered](values []T) (zero T) {
 	return values[len(values)/2]
 }
 
-// of returns the median of a figure over the runs with this many rounds.
+// of returns a figure's median over the runs with this many rounds.
 func of[T cmp.Ordered](r *result, rounds int, figure func(sample) T) T {
 	var values []T
 	for _, s := range r.samples[rounds] {
@@ -87,7 +87,7 @@ func (r *result) early() time.Duration {
 	return median(values)
 }
 
-// edges returns the median turnarounds of the first and the last 20 rounds of the longest runs.
+// edges returns the median turnarounds in the first and the last 20 rounds of the longest runs.
 func (r *result) edges() (first, last time.Duration) {
 	var firsts, lasts []time.Duration
 	for _, s := range r.samples[r.long()] {
@@ -107,7 +107,7 @@ func (r *result) firstSize() float64 {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// printTable prints the figures and their ratio to those of the floor, the first result.
+// printTable prints the figures and their ratio to the first result, the floor.
 func printTable(w io.Writer, results []*result) {
 	floor := results[0]
 	long := floor.long()

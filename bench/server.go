@@ -33,9 +33,9 @@ type script struct {
 
 // call is one model call.
 type call struct {
-	arrived  time.Time // of the header
+	arrived  time.Time // header
 	answered time.Time // after the answer was written
-	size     int64     // of the body
+	size     int64     // body
 	body     []byte    // if the server keeps bodies
 }
 
@@ -50,14 +50,14 @@ func newServer() (*server, error) {
 	return s, nil
 }
 
-// play sets the script of the next run.
+// play sets the script for the next run.
 func (s *server) play(sc script, onLast func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script, s.calls, s.onLast = sc, nil, onLast
 }
 
-// taken returns the calls of the run so far.
+// taken returns the run's calls so far.
 func (s *server) taken() []call {
 	s.mu.Lock()
 	defer s.mu.Unlock()

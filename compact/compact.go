@@ -11,17 +11,17 @@
 //
 //   - [Clear] replaces old tool results with a short note. It needs no model call, and the model can call
 //     the tool again.
-//   - [Prepare] and [Summary.Finish] replace the older part of the conversation with a summary that
-//     the model writes. The request for it is a prefix of the conversation and a prompt, so that most of it
-//     comes from the provider's cache, or a shortened copy if that does not fit.
-//   - [PrepareServer] and [ServerSummary.Finish] let the provider write the summary, on models that would refuse
-//     thinking after a summary that somebody else wrote. Then the user's messages are repeated at the end.
+//   - [Prepare] and [Summary.Finish] replace the older part of the conversation with a summary that the model writes. The
+//     request for it is a prefix of the conversation and a prompt, so that most tokens come from the provider's cache, or
+//     a shortened copy if that does not fit.
+//   - [PrepareServer] and [ServerSummary.Finish] let the provider write the summary, on models that refuse thinking after
+//     a summary from elsewhere. The user's messages are then repeated after the kept messages.
 //   - [Fallback] replaces the older part with a digest made without a model. It also works on a
 //     conversation that has outgrown the window, where the other two may fail.
 //
 // [Condense] shortens a single large result before it is added to a conversation.
 //
-// # What an edit keeps
+// # Kept messages
 //
 // An edit always makes the conversation smaller, as measured by [Meter.Weigh]. It keeps verbatim:
 //
@@ -33,8 +33,8 @@
 //   - the last rounds, if the goal allows. The very last one is kept even if the goal is missed,
 //     unless that saves too little. Only the content of tool results may be shortened in these messages.
 //
-// The history stays valid: every call has its result in the next message, no message is empty, and the
-// first message after the leading ones is the user's.
+// The history stays valid: every call has its result in the next message, no message is empty, and the first message
+// after the leading messages is the user's.
 //
 // # Compacting again
 //
@@ -53,12 +53,12 @@ import (
 type Goal struct {
 	// Tokens is the maximum size of the conversation, as estimated by [Meter.Estimate].
 	Tokens int64
-	// Request is the maximum size of the request for a summary; 0 is no limit. Leave room in the window
-	// for the answer.
+	// Request is the maximum size of the summary request; 0 is no limit. It must leave room in the window for the
+	// answer.
 	Request int64
 }
 
-// Facts are what a summary must not lose.
+// Facts are preserved in every summary.
 type Facts struct {
 	Files []string // changed files, the latest last
 	Plan  string   // the latest plan or to-do list
@@ -67,7 +67,7 @@ type Facts struct {
 // maxFiles is the maximum number of files in Facts.
 const maxFiles = 200
 
-// WithFiles returns the facts with more files as the latest ones. It keeps the last 200 files.
+// WithFiles returns the facts with more files, as the latest. It keeps the last 200 files.
 func (f Facts) WithFiles(names ...string) Facts {
 	if len(names) == 0 {
 		return f
@@ -83,11 +83,10 @@ func (g Goal) Met(m Meter, messages []llm.Message) bool {
 	return m.Weigh(messages...) <= g.target(m)
 }
 
-// target returns the maximum weight of the messages.
+// target returns the messages' maximum weight.
 func (g Goal) target(m Meter) int64 { return max(0, g.Tokens-m.overhead) }
 
-// keptRounds is the number of rounds (an answer of the model and the results of its calls) that are kept
-// whole if there is room.
+// keptRounds is the number of rounds (an answer and its calls' results) that are kept whole if they fit.
 const keptRounds = 3
 
 // share is a way to spend the tokens that remain besides the leading messages.
@@ -101,8 +100,7 @@ type share struct {
 	minRound int64 // minimum for the last round
 }
 
-// shares lists ways to spend room tokens, from the one that keeps most to the one that keeps only what
-// must be kept.
+// shares lists ways to spend room tokens, most generous first.
 func shares(room int64) []share {
 	pins := min(20_000, room/4)
 	return []share{

@@ -41,7 +41,7 @@ const (
 	alarmLength  = 160
 )
 
-// truncate returns the beginning of a text, with a mark if there is room for one.
+// truncate returns the beginning of a text, with a mark if it fits.
 func truncate(text string, limit int) string {
 	const mark = " [truncated]"
 	if limit <= 2*len(mark) {
@@ -59,7 +59,7 @@ func boundary(text string, n int) int {
 	return n
 }
 
-// headEnd returns the end of the first n bytes, at a line end if there is one nearby.
+// headEnd returns where the first n bytes end, or a nearby line end.
 func headEnd(text string, n int) int {
 	n = boundary(text, n)
 	if i := strings.LastIndexByte(text[:n], '\n') + 1; i > n/2 {
@@ -68,7 +68,7 @@ func headEnd(text string, n int) int {
 	return n
 }
 
-// tailStart returns the start of the last n bytes, at a line start if there is one nearby.
+// tailStart returns where the last n bytes start, or a nearby line start.
 func tailStart(text string, n int) int {
 	start := len(text) - n
 	for start < len(text) && !utf8.RuneStart(text[start]) {
@@ -108,7 +108,7 @@ func looksBad(line string) bool {
 	return false
 }
 
-// firstLine returns the first line of a text that is not blank, at most n bytes of it.
+// firstLine returns the first line in a text that is not blank, at most n bytes.
 func firstLine(text string, n int) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -118,7 +118,7 @@ func firstLine(text string, n int) string {
 	return ""
 }
 
-// clip returns the beginning of a text on one line, at most n bytes of it.
+// clip returns the beginning of a text on one line, at most n bytes.
 func clip(text string, n int) string {
 	more := len(text) > n
 	if more {

@@ -12,7 +12,7 @@ type conversation struct {
 	messages []llm.Message
 	head     int // number of leading system and developer messages
 	units    []unit
-	newest   int // the unit of the user's newest message, or -1
+	newest   int // unit with the user's newest message, or -1
 	open     int // the last round if it has calls without results, or -1
 	weight   int64
 }
@@ -28,9 +28,9 @@ type kind int
 
 const (
 	spoken      kind = iota // a user message
-	instruction             // a system or developer message after the leading ones
-	round                   // an answer of the model and the results of its calls
-	earlier                 // the summary of an earlier compaction
+	instruction             // a system or developer message after the leading messages
+	round                   // an answer and its calls' results
+	earlier                 // an earlier compaction's summary
 )
 
 func divide(m Meter, messages []llm.Message) *conversation {
@@ -69,7 +69,7 @@ func kindOf(msg llm.Message) kind {
 	return round
 }
 
-// waits reports whether a call of a round has no result.
+// waits reports whether a call in a round has no result.
 func (c *conversation) waits(u unit) bool {
 	var open []string
 	for _, call := range c.messages[u.from].ToolCalls() {
@@ -87,10 +87,10 @@ func (c *conversation) waits(u unit) bool {
 	return len(open) > 0
 }
 
-// of returns the messages of a unit.
+// of returns a unit's messages.
 func (c *conversation) of(u unit) []llm.Message { return c.messages[u.from:u.to] }
 
-// at returns the index of the first message of unit i.
+// at returns the index of unit i's first message.
 func (c *conversation) at(i int) int {
 	if i < len(c.units) {
 		return c.units[i].from
@@ -113,7 +113,7 @@ func (c *conversation) smaller(e Edit) (after int64, ok bool) {
 	return after, after < c.weight
 }
 
-// leading returns the number of system and developer messages at the start of a conversation.
+// leading returns the number of system and developer messages that begin a conversation.
 func leading(messages []llm.Message) int {
 	for i, msg := range messages {
 		if msg.Role != llm.RoleSystem && msg.Role != llm.RoleDeveloper {

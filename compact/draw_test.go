@@ -57,7 +57,7 @@ func drawRound(t *rapid.T, unique *int) []llm.Message {
 	return []llm.Message{answer, results}
 }
 
-// drawConversation draws a conversation like those of agents, some already compacted.
+// drawConversation draws a conversation like an agent's, sometimes already compacted.
 func drawConversation(t *rapid.T) []llm.Message {
 	var msgs []llm.Message
 	for range rapid.IntRange(0, 2).Draw(t, "leading") {
@@ -91,7 +91,7 @@ func drawConversation(t *rapid.T) []llm.Message {
 	return msgs
 }
 
-// compactedBefore compacts messages with one of the methods, if possible.
+// compactedBefore compacts messages with one method, if possible.
 func compactedBefore(t *rapid.T, msgs []llm.Message) []llm.Message {
 	var m Meter
 	goal := Goal{Tokens: m.Weigh(msgs...) / 2}

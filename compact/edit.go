@@ -50,7 +50,7 @@ func (e Edit) Apply(messages []llm.Message) ([]llm.Message, error) {
 	return append(out, e.Appended...), nil
 }
 
-// check validates the edit and returns the end of the replaced messages.
+// check validates the edit and returns where the replaced messages end.
 func (e Edit) check(messages []llm.Message, head int) (cut int, err error) {
 	if e.Replaced < 0 || e.Replaced > len(messages)-head {
 		return 0, fmt.Errorf("compact: the edit replaces %d messages after the first %d, but the conversation has %d", e.Replaced, head, len(messages))

@@ -8,10 +8,10 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Fallback makes a conversation smaller without a model, and reports whether it does. If clearing old results
-// meets the goal, it does only that. Otherwise it replaces the older part with a digest, and keeps less and
-// less until the goal is met. If the goal cannot be met, it keeps the last round if the conversation still
-// shrinks by a quarter. If the goal is already met, there is no edit.
+// Fallback makes a conversation smaller without a model, and reports whether it does. If clearing old results meets the
+// goal, it does only that. Otherwise it replaces the older part with a digest, and keeps less and less until the goal
+// is met. If the goal cannot be met, it keeps the last round if the conversation still shrinks by a quarter. If the
+// goal is already met, it returns no edit.
 func Fallback(m Meter, messages []llm.Message, g Goal, f Facts) (Edit, bool) {
 	c := divide(m, messages)
 	target := g.target(m)
@@ -35,8 +35,8 @@ func Fallback(m Meter, messages []llm.Message, g Goal, f Facts) (Edit, bool) {
 	return best, least < c.weight
 }
 
-// digested returns the edit of the first share that meets the target, or else the edit that leaves the
-// least, and the weight after it.
+// digested returns the edit for the first share that meets the target, or else the edit that leaves the least, and the
+// weight after it.
 func (c *conversation) digested(shares []share, target int64, f Facts) (best Edit, least int64) {
 	least = c.weight
 	for _, s := range shares {
@@ -52,8 +52,8 @@ func (c *conversation) digested(shares []share, target int64, f Facts) (best Edi
 	return best, least
 }
 
-// digest describes the first n units in a number of tokens: the text of an earlier summary, and a line for
-// each answer and call since. If they do not all fit, it keeps the last lines.
+// digest describes the first n units in a number of tokens: an earlier summary's text, and a line for each answer and
+// call since. If they do not all fit, it keeps the last lines.
 func (c *conversation) digest(n int, tokens int64) string {
 	budget := c.m.bytes(tokens)
 	old := c.remembered(n).body
@@ -91,7 +91,7 @@ func (c *conversation) steps(n, budget int) (lines []string, omitted int) {
 	return lines, omitted
 }
 
-// roundLines returns a line for the text of a round and one for each of its calls.
+// roundLines returns a line for a round's text and a line for each of its calls.
 func (c *conversation) roundLines(u unit) (lines []string) {
 	answer := c.messages[u.from]
 	if text := firstLine(answer.Text(), 160); text != "" {

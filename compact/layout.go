@@ -7,8 +7,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// layout is a plan for a conversation: the first n units are replaced by pins and a summary that is not
-// written yet. The others stay, some of their results shortened.
+// layout is a plan for a conversation: the first n units are replaced by pins and a summary that is not written yet.
+// The others stay, some with shortened results.
 type layout struct {
 	share   share
 	n       int
@@ -23,7 +23,7 @@ func (c *conversation) lay(s share) layout {
 	return layout{share: s, n: n, cleared: cleared, pins: pins, omitted: omitted}
 }
 
-// edit returns the edit of a layout with a summary.
+// edit returns a layout's edit with a summary.
 func (c *conversation) edit(l layout, body string, f Facts) Edit {
 	if l.n == 0 {
 		return Edit{Cleared: l.cleared}
@@ -49,8 +49,8 @@ func (c *conversation) limit(f Facts, tokens int64) Facts {
 	return f
 }
 
-// tail returns the number of units to replace. It keeps as many of the last units as the share allows,
-// but no earlier summary. If there is no room for the last round, it is kept with its results shortened.
+// tail returns the number of units to replace. It keeps as many of the last units as the share allows, but no earlier
+// summary. If the last round does not fit, it is kept with its results shortened.
 func (c *conversation) tail(s share) (n int, cleared []Cleared) {
 	must := c.mandatory()
 	budget := s.tail
@@ -86,8 +86,8 @@ func (c *conversation) tail(s share) (n int, cleared []Cleared) {
 	return c.begin(n, must), nil
 }
 
-// mandatory returns the first unit that must be kept: that of calls without results, or of the user's
-// newest message if nothing came after it.
+// mandatory returns the first unit that must be kept: with calls that have no results, or with the user's newest
+// message if nothing came after it.
 func (c *conversation) mandatory() int {
 	switch {
 	case c.open >= 0:
@@ -98,8 +98,8 @@ func (c *conversation) mandatory() int {
 	return len(c.units)
 }
 
-// begin moves the start of the kept part to the first answer with thinking, if the part starts within a
-// turn that has one. Providers refuse a turn with thinking that starts with an answer without it.
+// begin moves the start of the kept part to the first answer with thinking, if the part starts within a turn that has
+// one. Providers refuse a turn with thinking that starts with an answer without it.
 func (c *conversation) begin(n, must int) int {
 	for n < must && c.messages[c.units[n].from].Role == llm.RoleTool {
 		n++ // results without calls
@@ -125,7 +125,7 @@ func thinks(msg llm.Message) bool {
 	return ok
 }
 
-// minResult is the minimum number of tokens to keep of a result.
+// minResult is the minimum number of tokens to keep from a result.
 const minResult = 50
 
 // shorten fits a round into budget tokens by condensing its results to equal sizes. With must, it may
@@ -164,13 +164,12 @@ func (c *conversation) shorten(u unit, budget int64, must bool) (found []Cleared
 }
 
 const (
-	briefPin = 120 // tokens to keep of a user message that does not fit
+	briefPin = 120 // tokens to keep from a user message that does not fit
 	minPin   = 20  // fewer tokens of it are not worth keeping
 )
 
-// pins returns the user messages and instructions of the first n units, in order. They are unchanged as
-// far as the budget goes, then shortened, then omitted and counted. With newest, the user's newest
-// message is always unchanged.
+// pins returns the user messages and instructions in the first n units, in order. They are unchanged as far as the
+// budget allows, then shortened, then omitted and counted. With newest, the user's newest message is always unchanged.
 func (c *conversation) pins(n int, s share, newest bool) (pins []llm.Message, omitted int) {
 	budget := s.pins
 	chosen := make(map[int]llm.Message)

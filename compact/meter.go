@@ -36,14 +36,14 @@ const (
 	maxTokens = 1 << 40 // above any sensible count
 )
 
-// Add adds a message at the end of the conversation.
+// Add adds a message to the conversation.
 func (m *Meter) Add(msg llm.Message) {
 	l := messageLoad(msg)
 	m.since, m.all = m.since.add(l), m.all.add(l)
 }
 
-// Reported records the provider's count of the conversation, after its answer was added. It ignores a
-// usage without input tokens.
+// Reported records the provider's count for the conversation, after its answer was added. It ignores a usage without
+// input tokens.
 func (m *Meter) Reported(u llm.Usage) {
 	if u.Input <= 0 {
 		return
@@ -59,7 +59,7 @@ func (m *Meter) Reported(u llm.Usage) {
 	m.overhead = max(0, total-m.tokens(m.all))
 }
 
-// learn moves the ratio towards that of the messages between two counts, which differ by tokens. Both
+// learn moves the ratio towards the ratio measured for the messages between two counts, which differ by tokens. Both
 // counts include the overhead. It ignores messages with media.
 func (m *Meter) learn(tokens int64) {
 	if tokens <= 0 || m.since.bytes < minSample || m.since.tokens > 0 {
@@ -83,8 +83,8 @@ func (m Meter) Estimate() int64 {
 	return m.overhead + m.tokens(m.all)
 }
 
-// Least returns a number of tokens that any provider counts at least for the text of the conversation, without
-// thinking, and whether there is thinking, which providers drop from earlier turns.
+// Least returns a lower bound for any provider's token count of the conversation's text, without thinking, and whether
+// the conversation has thinking, which providers drop from earlier turns.
 func (m Meter) Least() (tokens int64, thinking bool) {
 	return int64(float64(m.all.bytes-m.all.thought) / maxRatio), m.all.thought > 0
 }
@@ -183,7 +183,7 @@ func partLoad(p llm.Part) load {
 	return load{tokens: mediaTokens}
 }
 
-// mediaLoad returns the load of a file with perToken bytes per token.
+// mediaLoad returns a file's load with perToken bytes per token.
 func mediaLoad(m llm.Media, perToken int64) load {
 	if strings.HasPrefix(m.MIME, "text/") {
 		return load{bytes: int64(len(m.Data)), tokens: mediaTokens / 10}
@@ -191,7 +191,7 @@ func mediaLoad(m llm.Media, perToken int64) load {
 	return load{tokens: max(mediaTokens, int64(len(m.Data))/perToken)}
 }
 
-// mediaName returns the name of a media part, or "" for any other part.
+// mediaName returns a media part's name, or "" for any other part.
 func mediaName(p llm.Part) string {
 	switch p.(type) {
 	case llm.Image:

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// provider returns the count of a provider with this ratio and overhead.
+// provider returns the count by a provider with this ratio and overhead.
 func provider(ratio float64, overhead int64, msgs []llm.Message) int64 {
 	var sum load
 	for _, msg := range msgs {

@@ -35,7 +35,7 @@ func applied(t *rapid.T, m Meter, before []llm.Message, e Edit) []llm.Message {
 	if err := wellFormed(after); err != nil {
 		fail("%v", err)
 	}
-	// The validators of the protocols take most of the time and find little that wellFormed does not.
+	// The protocol validators take most of the time and rarely find more than wellFormed does.
 	if effort := rapid.SampledFrom([]string{"", "high", "skip", "skip"}).Draw(t, "effort"); effort != "skip" {
 		if err := newlyRefused(before, after, effort); err != nil {
 			fail("%v", err)
@@ -92,7 +92,7 @@ func factsOf(msgs []llm.Message) (Facts, bool) {
 	return Facts{}, false
 }
 
-// checkFacts checks that the summary contains the facts and those of the summary before.
+// checkFacts checks that the summary contains the facts, and the previous summary's facts.
 func checkFacts(t *rapid.T, before, after []llm.Message, f Facts) {
 	old, _ := factsOf(before)
 	got, _ := factsOf(after)

@@ -8,7 +8,7 @@ import (
 )
 
 // ServerSummary is a summary to be written by the provider itself, in place of the older part of the conversation. The
-// thinking of the kept part stays valid on models that bind it to everything before it.
+// kept thinking stays valid on models that bind it to everything before it.
 type ServerSummary struct {
 	Messages     []llm.Message // the request: a prefix of the conversation
 	Instructions string        // for Request.Compact
@@ -19,7 +19,7 @@ type ServerSummary struct {
 }
 
 // PrepareServer decides what the provider summarises. It reports false if that would save too little, if the request
-// would not fit, or if something in the older part would lose its effect: a system message or a change of tools.
+// would not fit, or if something in the older part would lose its effect: a system message or a tool change.
 func PrepareServer(m Meter, messages []llm.Message, g Goal, f Facts) (ServerSummary, bool) {
 	c := divide(m, messages)
 	room := c.room(g.target(m))
@@ -38,8 +38,8 @@ func PrepareServer(m Meter, messages []llm.Message, g Goal, f Facts) (ServerSumm
 	return s, true
 }
 
-// Signed returns the summary of the first messages that the provider has written, so that Finish can insert it. It
-// reports false if the conversation cannot be cut there.
+// Signed returns the summary that the provider has written for the first messages, so that Finish can insert it. It
+// reports false if the conversation cannot be divided there.
 func Signed(m Meter, messages []llm.Message, covers int, g Goal) (ServerSummary, bool) {
 	c := divide(m, messages)
 	for n := range len(c.units) + 1 {
@@ -89,9 +89,9 @@ func (c *conversation) separates(n int) bool {
 	return c.units[n].kind == spoken && before.kind == round && before.to == before.from+1
 }
 
-// Finish returns the edit that inserts the provider's summary. The user's messages in the replaced part follow at the
-// end of the conversation, unchanged as far as their budget goes, because nothing may stand between the summary and the
-// kept part. It fails if there is no summary, or if the conversation would not become smaller.
+// Finish returns the edit that inserts the provider's summary. The user's messages in the replaced part are appended to
+// the conversation, unchanged as far as their budget allows, because nothing may stand between the summary and the kept
+// part. It fails without a summary, or if the conversation would not become smaller.
 func (s ServerSummary) Finish(summary llm.Text, f Facts) (Edit, error) {
 	if s.c == nil || summary.Text == "" {
 		return Edit{}, rejected("the provider returned none")
@@ -109,7 +109,7 @@ func (s ServerSummary) Finish(summary llm.Text, f Facts) (Edit, error) {
 	return e, nil
 }
 
-// wordsHeading is the first part of a message that repeats what the user wrote.
+// wordsHeading begins a message that repeats user messages.
 const wordsHeading = "# The user's messages before the summary\n\nThey are repeated here word for word, or say where they are truncated. They are not new requests."
 
 // words returns a message that repeats the user's messages in the first n units, and whether there are any.
@@ -129,7 +129,7 @@ func (c *conversation) words(n int, budget int64) (llm.Message, bool) {
 	return llm.Message{Role: llm.RoleUser, Parts: parts}, len(pins) > 0
 }
 
-// repeats reports whether a message repeats what the user wrote.
+// repeats reports whether a message repeats user messages.
 func repeats(msg llm.Message) bool {
 	if len(msg.Parts) < 2 {
 		return false

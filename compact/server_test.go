@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// rounds returns a conversation with a question and n rounds of a call and its result.
+// rounds returns a conversation with a question and n rounds, each a call and its result.
 func rounds(n int) []llm.Message {
 	msgs := []llm.Message{llm.SystemText("Be good."), llm.UserText("Find the bug. " + strings.Repeat("word ", 50))}
 	for i := range n {

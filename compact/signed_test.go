@@ -103,7 +103,7 @@ func TestServer_CutsWhereRolesChange(t *testing.T) {
 	text := slices.Concat(work(8, 4000), []llm.Message{llm.AssistantText(strings.Repeat("Done. ", 1000))}, said(400), step(90, 200), step(91, 200))
 	for name, tt := range map[string]struct {
 		msgs []llm.Message
-		want llm.Role // of the first message that is kept
+		want llm.Role // role of the first kept message
 	}{
 		"after a result":  {results, llm.RoleAssistant},
 		"after an answer": {text, llm.RoleUser},
@@ -118,7 +118,7 @@ func TestServer_CutsWhereRolesChange(t *testing.T) {
 	}
 }
 
-// The words of the user may take a quarter of the room, or 20,000 tokens.
+// The user's words may take a quarter of the room, or 20,000 tokens.
 func TestServer_LimitsTheUsersWords(t *testing.T) {
 	var m Meter
 	msgs := slices.Insert(work(10, 20_000), 4, llm.UserText(strings.Repeat("first ", 5000)), llm.UserText(strings.Repeat("second ", 5000)), llm.UserText("third"))

@@ -19,10 +19,10 @@ type Summary struct {
 	l layout
 }
 
-// minBody is the minimum size of a summary, in tokens.
+// minBody is a summary's minimum size, in tokens.
 const minBody = 300
 
-// Prepare decides what to summarise and returns the request. It reports false if there is nothing to
+// Prepare decides what to summarise and returns the request. It reports false if the conversation has nothing to
 // summarise, if that would save too little, or if no request would fit.
 func Prepare(m Meter, messages []llm.Message, g Goal) (Summary, bool) {
 	c := divide(m, messages)
@@ -40,8 +40,8 @@ func Prepare(m Meter, messages []llm.Message, g Goal) (Summary, bool) {
 	return Summary{Messages: request, c: c, l: chosen}, ok
 }
 
-// choose returns the layout of the first share that meets the target with a summary, or else of the last
-// one that does not exceed maximum.
+// choose returns the layout for the first share that meets the target with a summary, or else for the last share that
+// does not exceed maximum.
 func (c *conversation) choose(shares []share, target, maximum int64) (chosen layout, found bool) {
 	for _, s := range shares {
 		if s.facts >= 0 {
@@ -85,8 +85,8 @@ func (s Summary) Finish(answer llm.Message, reason llm.FinishReason, f Facts) (E
 
 func rejected(why string) error { return fmt.Errorf("compact: summary rejected: %s", why) }
 
-// summaryText returns the summary in an answer, or why there is none. A summary will be the only record
-// of what it replaces, so the model must have ended the answer itself.
+// summaryText returns the summary in an answer, or the reason why it has none. A summary replaces the only record of
+// the earlier messages, so the model must have ended the answer itself.
 func summaryText(answer llm.Message, reason llm.FinishReason) (text, why string) {
 	text = strings.TrimSpace(strings.ToValidUTF8(answer.Text(), "\ufffd"))
 	switch {
@@ -120,11 +120,11 @@ Details: everything that is needed word for word: names, paths, line numbers, co
 If the conversation already contains a summary, keep what still applies; yours replaces it. Be exact and complete. Leave out what can be read from the files again, and do not invent anything. Use at most %d words.`, max(150, tokens*2/3))
 }
 
-// trimmedNote replaces the part of the conversation that does not fit into a request for a summary.
+// trimmedNote replaces the messages that do not fit into a summary request.
 const trimmedNote = "[Part of the conversation does not fit here and is omitted. What is known about it:]\n\n"
 
-// request returns the messages that ask for a summary of the first n units. If they do not fit the
-// limit, it clears old results and then drops the oldest units. It reports false if that is not enough.
+// request returns the messages that ask for a summary of the first n units. If they do not fit the limit, it clears old
+// results and then drops the oldest units. It reports false if that is not enough.
 func (c *conversation) request(n int, limit int64, prompt llm.Message) ([]llm.Message, bool) {
 	prefix := c.messages[:c.at(n)]
 	whole := c.m.Weigh(prefix...) + c.m.Weigh(prompt)
@@ -143,8 +143,8 @@ func (c *conversation) request(n int, limit int64, prompt llm.Message) ([]llm.Me
 	return messages, c.m.Weigh(messages...) <= limit
 }
 
-// dropOldest replaces the oldest of the first n units by a digest to fit the limit. The messages of the
-// units are given with their results cleared.
+// dropOldest replaces the oldest of the first n units by a digest to fit the limit. The units' messages are given with
+// their results cleared.
 func (c *conversation) dropOldest(cleared []llm.Message, n int, limit int64) []llm.Message {
 	room := max(0, limit-c.m.Weigh(cleared[:c.head]...))
 	k, rest := n, room/2
@@ -167,7 +167,7 @@ const heading = "# Summary of the conversation so far\n\n" +
 	"The conversation was too long and has been compacted. The user's messages above are unchanged, or say where they are truncated. " +
 	"This summary replaces everything else. It is a record, not a new request: continue the work from here."
 
-// Each of the other parts starts with one of these.
+// Each of the other parts starts with one of these headings.
 const (
 	bodyTitle    = "## What happened\n\n"
 	planTitle    = "## Plan\n\n"
@@ -184,7 +184,7 @@ func isSummary(msg llm.Message) bool {
 	return ok && t.Text == heading
 }
 
-// record is the content of a summary message.
+// record is a summary message's content.
 type record struct {
 	body    string
 	facts   Facts
@@ -223,7 +223,7 @@ func readRecord(msg llm.Message) (r record) {
 	return r
 }
 
-// merge adds the facts of an earlier summary.
+// merge adds an earlier summary's facts.
 func (f Facts) merge(old Facts) Facts {
 	if f.Plan == "" {
 		f.Plan = old.Plan

@@ -70,7 +70,7 @@ var dialects = []struct {
 	{bedrock.NewDialect(bedrock.Config{}), "amazon.nova-pro-v1:0"},
 }
 
-// refused returns the errors of the protocols for a conversation, after answering its open calls.
+// refused returns the protocols' errors for a conversation, after answering its open calls.
 func refused(msgs []llm.Message, effort string) map[string]error {
 	msgs = slices.Clone(msgs)
 	var results []llm.ToolResult
@@ -95,7 +95,7 @@ func refused(msgs []llm.Message, effort string) map[string]error {
 	return errs
 }
 
-// newlyRefused returns an error of a protocol that accepted the conversation before.
+// newlyRefused returns an error from a protocol that accepted the conversation before.
 func newlyRefused(before, after []llm.Message, effort string) error {
 	old := refused(before, effort)
 	for name, err := range refused(after, effort) {

@@ -7,8 +7,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Without returns a message without the item that a provider refused, and the name of what was removed;
-// "" if nothing can be removed. Calls and results stay, because each needs the other.
+// Without returns a message without the item that a provider refused, and the name of the removed item; "" if nothing
+// can be removed. Calls and results stay, because each needs the other.
 func Without(msg llm.Message, at llm.Item) (llm.Message, string) {
 	if msg.Role == llm.RoleSystem || msg.Role == llm.RoleDeveloper {
 		return msg, ""
@@ -68,7 +68,7 @@ func removed(what string) llm.Text {
 	return llm.Text{Text: fmt.Sprintf("[%s was removed because the provider refused it]", what)}
 }
 
-// replacement returns what to replace a part with, nil for nothing, and the name of what is removed.
+// replacement returns the replacement for a part, nil for nothing, and the name of the removed item.
 func replacement(p llm.Part, inner int) (llm.Part, string) {
 	switch p := p.(type) {
 	case llm.Thinking:

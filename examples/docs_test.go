@@ -82,7 +82,7 @@ func streaming(ctx context.Context, session *agent.Session, task string, write f
 
 var _ = []any{withPermissions, withServers, servers, refusals, streaming}
 
-// Every Go example of these pages is part of a file that is compiled.
+// Every Go example on these pages is part of a compiled file.
 func TestDocs_GoExamplesAreCompiled(t *testing.T) {
 	files, err := filepath.Glob("*/main.go")
 	if err != nil {

@@ -59,7 +59,7 @@ var build = sync.OnceValue(func() error {
 	return nil
 })
 
-// limits are the maximum lengths of the programs, in lines that are not blank and not comments.
+// limits are the programs' maximum lengths, in lines that are not blank and not comments.
 var limits = map[string]int{
 	"minimal": 12, "stream": 20, "tool": 25, "approval": 38, "typed": 24, "budget": 20, "environment": 38, "provider": 30, "mcp": 25, "ci": 40, "chat": 60,
 }

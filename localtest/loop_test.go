@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// task is what the tests ask for. The models do what they are scripted to do.
+// task is the prompt in the tests. The models follow their scripts.
 const task = "Change the greeting to goodbye."
 
 func TestLoop_ReadsAndEditsAFile(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 	"github.com/reins-agent/reins/localtest/gguf"
 )
 
-// model is a scripted model. Its template counts the answers so far, and ends the prompt with the cue of the next
-// one.
+// model is a scripted model. Its template counts the answers so far, and ends the prompt with the next answer's cue.
 type model struct {
 	name     string
 	script   gguf.Model
@@ -19,7 +18,7 @@ type model struct {
 	window   int // num_ctx; 0 means the server's default, 4096 without a GPU
 }
 
-// Parts of templates. Ollama finds out from them what a model can do: it has tools if the template mentions .Tools,
+// Parts of templates. Ollama derives a model's capabilities from them: it has tools if the template mentions .Tools,
 // calls begin with the text after .ToolCalls, and thinking is between the texts around .Thinking.
 const (
 	begin    = `{{- $said := "" }}{{ range .Messages }}<|{{ .Role }}|>`
@@ -43,7 +42,7 @@ const (
 	window   = 32768 // for models that run the whole loop
 )
 
-// call is what a model writes to call tools, given the names and arguments of the calls.
+// call is a model's text for tool calls with the given names and arguments.
 func call(list ...string) string {
 	text := "<tool_call>\n"
 	for c := range slices.Chunk(list, 2) {
@@ -68,7 +67,7 @@ var endless = gguf.Model{Endless: true, Answers: []string{
 	"This loop never ends, and ", "It goes on and on and ", "Still no end in sight, so ", "Again from the beginning: ", "Once more, ",
 }}
 
-// models are the models of the shared server, oldest first. Ollama lists the newest first.
+// models are the models on the shared server, oldest first. Ollama lists the newest first.
 var models = []model{
 	{name: "think", script: gguf.Model{Answers: []string{"<think>Two and two. Let me see.</think>It is four."}}, template: full, window: window},
 	{name: "inline", script: gguf.Model{Answers: []string{"<think>Two and two. Let me see.</think>\n\nIt is four."}}, template: noThink, window: window},

@@ -13,8 +13,8 @@ import (
 	"github.com/reins-agent/reins/llm/connect"
 )
 
-// Ollama drops the beginning of a prompt that is longer than the window, by default 4096 tokens, and reports only what
-// is left.
+// Ollama drops the beginning of a prompt that is longer than the window, by default 4096 tokens, and reports only the
+// remaining tokens.
 func TestWindow_TruncationIsReported(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, p protocol) {
 		dir, _ := project(t)
@@ -44,7 +44,7 @@ func TestWindow_IsAskedFromTheServer(t *testing.T) {
 	t.Error("no record has the window that the server uses, 32768")
 }
 
-// Ollama swallows a call of a tool that does not exist: the answer is empty, with 20 output tokens.
+// Ollama swallows a call to a tool that does not exist: the answer is empty, with 20 output tokens.
 func TestSwallowedCall_IsNotSuccess(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, p protocol) {
 		dir, _ := project(t)

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// protocol is a way to reach the models of a server.
+// protocol is a way to reach a server's models.
 type protocol struct {
 	provider string // as in --provider
-	path     string // of the base URL
+	path     string // base URL path
 }
 
 var protocols = []protocol{
-	{"local", "/v1"},  // Chat Completions, and what the server says about its models
+	{"local", "/v1"},  // Chat Completions, and the server's description of its models
 	{"chat", "/v1"},   // Chat Completions
 	{"openai", "/v1"}, // Responses
 	{"anthropic", ""}, // Messages
@@ -37,13 +37,13 @@ func eachProtocol(t *testing.T, test func(t *testing.T, p protocol)) {
 	}
 }
 
-// outcome is what a run of reins printed.
+// outcome is the output of a reins run.
 type outcome struct {
 	stdout, stderr string
 	code           int
 }
 
-// environment returns variables for our program, without the settings and sessions of the user.
+// environment returns variables for our program, without the user's settings and sessions.
 func environment(t testing.TB) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 }
@@ -87,7 +87,7 @@ type record struct {
 	} `json:"error"`
 }
 
-// records returns what a run printed with --output stream-json: the events and the result.
+// records returns the events and the result that a run printed with --output stream-json.
 func (o outcome) records(t testing.TB) (events []record, result record) {
 	t.Helper()
 	for line := range strings.Lines(o.stdout) {
@@ -131,7 +131,7 @@ func (o outcome) answer(t testing.TB) (a answer) {
 	return a
 }
 
-// project returns a directory with a file for the models to edit, and the path of the file.
+// project returns a directory with a file for the models to edit, and the file's path.
 func project(t testing.TB) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -1,5 +1,5 @@
-// Package localtest runs Reins with a real Ollama. The weights of its models are scripted (package gguf), so the tests
-// check the protocol, not the quality of answers. "make test-local-models" builds Ollama and runs them.
+// Package localtest runs Reins with a real Ollama. Its models' weights are scripted (package gguf), so the tests check
+// the protocol, not the quality of answers. "make test-local-models" builds Ollama and runs them.
 package localtest
 
 import (
@@ -75,7 +75,7 @@ func (s *server) command(args ...string) *exec.Cmd {
 
 var listening = regexp.MustCompile(`Listening on (127\.0\.0\.1:\d+)`)
 
-// start starts a server without models on a free port of the loopback interface. Its files are in a new directory.
+// start starts a server without models on a free loopback port. Its files are in a new directory.
 func start(home string) (*server, error) {
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func start(home string) (*server, error) {
 	return s, nil
 }
 
-// awaitAddress reads the output of a server until it prints its address, and discards the rest.
+// awaitAddress reads a server's output until it prints its address, and discards the rest.
 func awaitAddress(output io.Reader) (string, error) {
 	log := ""
 	for lines := bufio.NewScanner(output); lines.Scan(); log += lines.Text() + "\n" {

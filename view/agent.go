@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Agent is an agent of the session.
+// Agent is one of the session's agents.
 type Agent struct {
 	Path    string    `json:"path"` // "" is the root
 	Name    string    `json:"name,omitempty"`
@@ -16,11 +16,11 @@ type Agent struct {
 	Model   string    `json:"model,omitempty"`
 	Started time.Time `json:"started,omitzero"` // when the task was given
 	Ended   time.Time `json:"ended,omitzero"`
-	// Status is how the work of a subagent ended, or SubagentRunning; "" for the root.
+	// Status is how a subagent's work ended, or SubagentRunning; "" for the root.
 	Status event.SubagentStatus `json:"status,omitempty"`
 	Reason string               `json:"reason,omitempty"` // why it did not complete
 	Totals Totals               `json:"totals"`
-	// Activity is what the agent does now. Only the agents that a State returns have it.
+	// Activity is the agent's current activity. Only agents returned by a State have it.
 	Activity Activity `json:"activity,omitzero"`
 }
 
@@ -34,29 +34,29 @@ func (a Agent) Label() string {
 	return strings.TrimSpace(a.Path + " " + name)
 }
 
-// Doing is what an agent does.
+// Doing is a kind of activity.
 type Doing string
 
 // What an agent can do.
 const (
 	DoingNothing    Doing = "idle"
 	DoingWork       Doing = "working"    // between other things
-	DoingRequest    Doing = "requesting" // waiting for the first words of the model
+	DoingRequest    Doing = "requesting" // waiting for the model's first words
 	DoingRetry      Doing = "retrying"   // waiting for the next attempt
 	DoingThink      Doing = "thinking"
 	DoingAnswer     Doing = "answering"
-	DoingArguments  Doing = "writing"    // the arguments of a tool call
+	DoingArguments  Doing = "writing"    // a tool call's arguments
 	DoingTool       Doing = "running"    // tool calls
 	DoingApproval   Doing = "waiting"    // for approvals
 	DoingQuestion   Doing = "asking"     // the user
 	DoingCompaction Doing = "compacting" // the conversation
 )
 
-// Activity is what an agent does now.
+// Activity is an agent's current activity.
 type Activity struct {
 	Doing  Doing             `json:"doing"`
-	Title  string            `json:"title,omitempty"`  // of the tool call
-	Count  int               `json:"count,omitempty"`  // of the calls that run or wait
+	Title  string            `json:"title,omitempty"`  // tool call title
+	Count  int               `json:"count,omitempty"`  // calls that run or wait
 	Bytes  int64             `json:"bytes,omitempty"`  // written so far
 	Tokens int64             `json:"tokens,omitempty"` // thought so far, estimated
 	Since  time.Time         `json:"since,omitzero"`
@@ -64,11 +64,11 @@ type Activity struct {
 	Until  time.Time         `json:"until,omitzero"` // when the next attempt begins
 }
 
-// agent is what the fold keeps about an agent.
+// agent is the fold's state for an agent.
 type agent struct {
 	Agent   `json:"agent"`
 	Working bool              `json:"working,omitempty"`
-	Since   time.Time         `json:"since,omitzero"` // of the last thing it began
+	Since   time.Time         `json:"since,omitzero"` // when its last activity began
 	Aloud   bool              `json:"aloud,omitempty"`
 	Answer  *answer           `json:"answer,omitempty"` // being written
 	Open    map[string]*call  `json:"open,omitempty"`   // tool calls without an end, by id
@@ -80,9 +80,9 @@ type agent struct {
 type call struct {
 	Item    int    `json:"item"`
 	Args    string `json:"args,omitempty"`
-	Started int    `json:"started,omitempty"` // numbers the starts of the agent's calls
-	Out     []byte `json:"out,omitempty"`     // the last part of the output
-	Lines   int    `json:"lines,omitempty"`   // of the output before Out
+	Started int    `json:"started,omitempty"` // numbers the agent's calls in the order they started
+	Out     []byte `json:"out,omitempty"`     // last part of the output
+	Lines   int    `json:"lines,omitempty"`   // output lines before Out
 }
 
 // answer is an answer that is being written.
@@ -106,7 +106,7 @@ type written struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// now returns what the agent does.
+// now returns the agent's activity.
 func (s *State) now(a *agent) Activity {
 	var (
 		running, waiting, asking int
@@ -174,7 +174,7 @@ func (a *answer) items() int {
 	return n
 }
 
-// item returns an item of the answer so far.
+// item returns an item in the answer so far.
 func (a *agent) item(i int) Item {
 	w := a.Answer
 	if w.Reasoning.Len() > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// stream applies a transient record of an answer.
+// stream applies a transient record about an answer.
 func (s *State) stream(a *agent, data event.Data) {
 	w := a.Answer
 	if w == nil {
@@ -47,7 +47,7 @@ func (s *State) stream(a *agent, data event.Data) {
 	a.Retry = nil
 }
 
-// begins applies that the model writes something in a call, and reports whether it is the call of this answer.
+// begins records that the model writes a part of kind what in a call, and reports whether the call is this answer's.
 func (w *answer) begins(call int, what Doing) bool {
 	if call != w.Call || what == DoingArguments && len(w.Calls) == maxWritten {
 		return false
@@ -56,7 +56,7 @@ func (w *answer) begins(call int, what Doing) bool {
 	return true
 }
 
-// saying reports that the reasoning of the answer may count as said from now on, or no longer.
+// saying reports that the answer's reasoning may count as said from now on, or no longer.
 func (s *State) saying(a *agent) {
 	if w := a.Answer; a.Aloud && w.Reasoning.Len() > 0 && (len(w.Calls) == 0 || w.Text.Len() == 0) {
 		s.touch(keyOf(a.Path, w.Base, "reasoning"))
@@ -75,7 +75,7 @@ func (s *State) arguments(a *agent, d event.ArgumentsDelta) {
 	s.touch(callKey(a.Path, w.Base, w.Calls[i].ID, i))
 }
 
-// drop drops what was streamed of an answer.
+// drop drops an answer's streamed items.
 func (s *State) drop(a *agent) {
 	if a.Answer == nil {
 		return
@@ -87,7 +87,7 @@ func (s *State) drop(a *agent) {
 	s.writing = slices.DeleteFunc(s.writing, func(path string) bool { return path == a.Path })
 }
 
-// model applies a record of a model call.
+// model applies a model call's record.
 func (s *State) model(a *agent, r event.Record) {
 	switch d := r.Data.(type) {
 	case event.ModelCallStart:
@@ -112,7 +112,7 @@ func (s *State) model(a *agent, r event.Record) {
 	}
 }
 
-// answered adds the items of a complete answer.
+// answered adds a complete answer's items.
 func (s *State) answered(a *agent, r event.Record, base event.Seq, m llm.Message) {
 	for _, c := range s.open(a) { // their ends are lost
 		s.change(c.Item).State = ToolInterrupted
@@ -138,7 +138,7 @@ func (s *State) answered(a *agent, r event.Record, base event.Seq, m llm.Message
 	}
 }
 
-// called applies the end of a model call.
+// called applies a model call's end.
 func (s *State) called(a *agent, r event.Record, d event.ModelCallEnd) {
 	base := r.Seq
 	if a.Answer != nil {
@@ -172,7 +172,7 @@ func (s *State) called(a *agent, r event.Record, d event.ModelCallEnd) {
 	s.note(r, "refusal", show.Refusal(d))
 }
 
-// retry applies that a model call is tried again. All retries of a call are one notice.
+// retry records that a model call is tried again. All retries of one call share a notice.
 func (s *State) retry(a *agent, r event.Record, d event.ModelRetry) {
 	a.Retry, a.Until = &d, r.Time.Add(d.Delay)
 	base := r.Seq

@@ -9,9 +9,9 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Apply applies the next record of the session, of any of its agents, and returns the keys of the items that it
-// changed, until the next call. A key that [State.Find] does not find is that of an item that disappeared. The other
-// parts of the state are small: read them again after each record.
+// Apply applies the session's next record, from any of its agents, and returns the keys of the changed items, until the
+// next call. If [State.Find] does not find a key, its item disappeared. The other parts of the state are small: read
+// them again after each record.
 //
 // Apply takes constant time, except for a rewind, which marks the items that it undoes.
 func (s *State) Apply(r event.Record) (changed []Key) {
@@ -156,7 +156,7 @@ func (s *State) begin(a *agent, r event.Record) {
 	}
 }
 
-// say adds an item with the text of a durable record.
+// say adds an item with a durable record's text.
 func (s *State) say(r event.Record, part string, item Item) int {
 	item.Key, item.Agent, item.Seq, item.Time = keyOf(r.Agent, r.Seq, part), r.Agent, r.Seq, r.Time
 	return s.add(item)
@@ -177,7 +177,7 @@ func (s *State) unqueue(agent string, seq event.Seq, m llm.Message, like bool) *
 	return origin
 }
 
-// share applies what the agents of the tree share.
+// share applies records that all agents in the tree share.
 func (s *State) share(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.SubagentStart:

@@ -32,7 +32,7 @@ type rig struct {
 	config agent.Config
 	*agent.Session
 	store  event.Store
-	tools  chan string // receives the text of a call of "block" when it runs
+	tools  chan string // receives the text in a "block" call when it runs
 	mu     sync.Mutex
 	live   []event.Record
 	seen   chan struct{} // closed when the reader is done
@@ -222,8 +222,8 @@ func again(t fataler, s *view.State) *view.State {
 	return out
 }
 
-// checkSame compares a replay with what readers of all kinds saw: all records, some of the transient ones, and a state
-// that was saved and read in between.
+// checkSame compares a replay with the views of all kinds of readers: all records, some of the transient records, and a
+// state that was saved and read in between.
 func checkSame(t *testing.T, live, saved []event.Record) *view.State {
 	t.Helper()
 	want := apply(saved)
@@ -261,7 +261,7 @@ func checkWhole(t fataler, s *view.State) {
 	}
 }
 
-// brief shows the items of a state, one per line.
+// brief shows a state's items, one per line.
 func brief(s *view.State) string {
 	var b strings.Builder
 	for i := range s.Len() {

@@ -11,13 +11,13 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// State is what a screen shows of a session. The zero value is an empty screen. It encodes to JSON, and the decoded
-// state continues with the next record. It is not safe for concurrent use.
+// State is a session as a screen shows it. The zero value is an empty screen. It encodes to JSON, and the decoded state
+// continues with the next record. It is not safe for concurrent use.
 type State struct {
 	items     []Item // durable, in order
 	index     map[Key]int
 	agents    map[string]*agent
-	paths     []string // of the agents, in order of appearance
+	paths     []string // agents, in order of appearance
 	writing   []string // the agents whose answers are being written, in order
 	queue     []Queued
 	plan      []Step
@@ -61,7 +61,7 @@ func (s *State) Item(i int) Item {
 	panic("view: there is no item " + strconv.Itoa(i+len(s.items)))
 }
 
-// durable returns a copy of an item, with the output of a running call.
+// durable returns a copy of an item, with a running call's output.
 func (s *State) durable(i int) Item {
 	item := s.items[i]
 	if item.Tool == nil {
@@ -77,7 +77,7 @@ func (s *State) durable(i int) Item {
 	return item
 }
 
-// Find returns the index of an item. An item that was being written may disappear, such as after a failed attempt.
+// Find returns an item's index. An item that was being written may disappear, such as after a failed attempt.
 func (s *State) Find(key Key) (i int, ok bool) {
 	if i, ok := s.index[key]; ok {
 		return i, true
@@ -138,7 +138,7 @@ func (s *State) Screen() Screen {
 	}
 }
 
-// Agents returns the agents in order of appearance, with what each does now.
+// Agents returns the agents in order of appearance, with their current activity.
 func (s *State) Agents() []Agent {
 	list := make([]Agent, len(s.paths))
 	for i, path := range s.paths {
@@ -165,7 +165,7 @@ func (s *State) view(a *agent) Agent {
 // Queue returns the messages that wait to enter a conversation.
 func (s *State) Queue() []Queued { return slices.Clone(s.queue) }
 
-// Plan returns the plan of the main agent.
+// Plan returns the main agent's plan.
 func (s *State) Plan() []Step { return slices.Clone(s.plan) }
 
 // Tasks returns the tasks that the agents share.
@@ -174,19 +174,19 @@ func (s *State) Tasks() []event.Task { return slices.Clone(s.tasks) }
 // Approvals returns the tool calls that wait for an approval.
 func (s *State) Approvals() []Approval { return slices.Clone(s.approvals) }
 
-// Questions returns the questions that wait for an answer of the user.
+// Questions returns the questions that wait for the user's answer.
 func (s *State) Questions() []Question { return slices.Clone(s.questions) }
 
 // Inquiries returns the other questions that wait for an answer.
 func (s *State) Inquiries() []Inquiry { return slices.Clone(s.inquiries) }
 
-// Totals returns what the whole tree of agents used.
+// Totals returns the usage and cost of the whole agent tree.
 func (s *State) Totals() Totals { return s.totals }
 
 // Stop returns how the work on the last input ended.
 func (s *State) Stop() Stop { return s.stop }
 
-// Last returns the number of the last durable record.
+// Last returns the last durable record's number.
 func (s *State) Last() event.Seq { return s.last }
 
 // Open returns how many tool calls have no end.
@@ -358,7 +358,7 @@ func repeats(k event.Kind) bool {
 	return false
 }
 
-// callKey returns the key of a tool call of an answer.
+// callKey returns the key for a tool call in an answer.
 func callKey(agent string, base event.Seq, id string, n int) Key {
 	if id == "" {
 		id = strconv.Itoa(n)

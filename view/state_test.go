@@ -20,7 +20,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// maker makes the records of a session of several agents, in an order in which they can happen.
+// maker makes the records for a session with several agents, in an order in which they can happen.
 type maker struct {
 	all  []event.Record
 	time time.Duration
@@ -28,7 +28,7 @@ type maker struct {
 	made map[string]*made
 }
 
-// made is what an agent of a maker is in the middle of.
+// made is a maker's agent and its unfinished work.
 type made struct {
 	call    int
 	calling bool
@@ -51,7 +51,7 @@ func (m *maker) add(agent string, d event.Data) event.Seq {
 
 func user(text string) llm.Message { return llm.UserText(text) }
 
-// step makes some of what an agent can do next.
+// step makes some of an agent's possible next records.
 func (m *maker) step(t *rapid.T, agent string) {
 	a := m.made[agent]
 	switch n := rapid.IntRange(0, 9).Draw(t, "what"); {
@@ -146,7 +146,7 @@ func (m *maker) work(t *rapid.T, agent string, a *made) {
 	}
 }
 
-// end ends what is in the middle.
+// end ends unfinished work.
 func (m *maker) end(t *rapid.T) {
 	for _, agent := range []string{"", "1", "1/2"} {
 		a := m.made[agent]

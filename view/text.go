@@ -8,14 +8,14 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 )
 
-// Limits of what is kept of a tool call.
+// Limits for stored tool call text.
 const (
 	headLines, tailLines = 20, 60
 	headBytes, tailBytes = 4 << 10, 12 << 10
 	liveLines, liveBytes = 10, 4 << 10
 	lineBytes            = 1 << 10
 	diffLines, diffBytes = 1000, 64 << 10
-	growingBytes         = 8 << 20 // of a text that is being written; answers are not longer by default
+	growingBytes         = 8 << 20 // text that is being written; answers are not longer by default
 	maxWritten           = 1000    // calls of one answer
 )
 
@@ -26,7 +26,7 @@ type Output struct {
 	Tail    string `json:"tail,omitempty"`
 }
 
-// Lines returns the lines of the head and of the tail.
+// Lines returns the lines in the head and in the tail.
 func (o Output) Lines() (head, tail []string) { return lines(o.Head), lines(o.Tail) }
 
 func lines(s string) []string {
@@ -55,7 +55,7 @@ func fold(text string) Output {
 	return Output{Head: head, Omitted: total - n - m, Tail: tail}
 }
 
-// take returns the first lines of a text, and how many they are. It always returns one.
+// take returns the first lines of a text and their number, at least one.
 func take(text string, maxLines, maxBytes int) (string, int) {
 	var list []string
 	size := 0
@@ -70,7 +70,7 @@ func take(text string, maxLines, maxBytes int) (string, int) {
 	return strings.Clone(strings.Join(list, "\n")), len(list)
 }
 
-// takeLast returns the last lines of a text, and how many they are. It always returns one.
+// takeLast returns the last lines of a text and their number, at least one.
 func takeLast(text string, maxLines, maxBytes int) (string, int) {
 	var list []string
 	size := 0
@@ -93,7 +93,7 @@ func takeLast(text string, maxLines, maxBytes int) (string, int) {
 	return strings.Clone(strings.Join(list, "\n")), n
 }
 
-// settled returns what a terminal shows of a line that a program has written over.
+// settled returns a line as a terminal shows it after a program has overwritten parts.
 func settled(line string) string {
 	line = strings.TrimRight(line, "\r")
 	return line[strings.LastIndexByte(line, '\r')+1:]
@@ -119,7 +119,7 @@ func valid(s string) string {
 	return strings.Map(func(r rune) rune { return r }, s)
 }
 
-// foldDiff returns the start of a diff.
+// foldDiff returns a diff's first lines.
 func foldDiff(diff string) string {
 	diff = strings.TrimRight(valid(diff), "\n")
 	if len(diff) <= diffBytes && strings.Count(diff, "\n") < diffLines {
@@ -144,7 +144,7 @@ func (c *call) write(text string) {
 
 var newline = []byte{'\n'}
 
-// output returns the last lines of the output so far.
+// output returns the last output lines so far.
 func (c *call) output() Output {
 	text := strings.TrimRight(valid(string(c.Out)), "\n")
 	if text == "" {
@@ -175,7 +175,7 @@ func (g *growing) String() string {
 // IsZero reports whether nothing was written.
 func (g growing) IsZero() bool { return g.Len() == 0 }
 
-// write adds text. Of a text that is far too long, only the end is kept.
+// write adds text. If a text is far too long, only its end is kept.
 func (g *growing) write(text string) {
 	if text == "" {
 		return
@@ -203,7 +203,7 @@ func (g *growing) UnmarshalText(text []byte) error {
 
 func oneLine(s string) string { return show.Summary(s) }
 
-// lastLine returns the last line of an output, where commands tend to report their result.
+// lastLine returns an output's last line, where commands tend to report their result.
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
 	return s[strings.LastIndexByte(s, '\n')+1:]

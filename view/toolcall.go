@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// diffField is the field of a result with the diff of the changed files, [coding.DiffField].
+// diffField is the result field with the diff for the changed files, [coding.DiffField].
 //
 // [coding.DiffField]: https://pkg.go.dev/github.com/reins-agent/reins/coding#DiffField
 const diffField = "diff"
@@ -37,13 +37,13 @@ func (s *State) open(a *agent) []*call {
 	return list
 }
 
-// change returns the tool call of an item, to be changed.
+// change returns an item's tool call, to be changed.
 func (s *State) change(item int) *Tool {
 	s.touch(s.items[item].Key)
 	return s.items[item].Tool
 }
 
-// tool applies a record of a tool call.
+// tool applies a tool call's record.
 func (s *State) tool(a *agent, r event.Record) {
 	switch d := r.Data.(type) {
 	case event.ToolCallStart:
@@ -55,7 +55,7 @@ func (s *State) tool(a *agent, r event.Record) {
 		}
 	case event.ApprovalRequested:
 		c := a.Open[valid(d.ID)]
-		if c == nil { // the record of its start is lost
+		if c == nil { // its start record is missing
 			c = s.lostStart(a, r, d.ID, Tool{Name: d.Name, Title: show.Title(d.Name, d.Arguments)})
 		}
 		t := s.change(c.Item)
@@ -90,7 +90,7 @@ func (s *State) ask(r event.Record, key Key, title string, d event.ApprovalReque
 	s.approvals = append(s.approvals, Approval{Key: key, Agent: r.Agent, Title: title, Asked: r.Time, ApprovalRequested: d})
 }
 
-// settle removes the request for the approval of a call.
+// settle removes a call's approval request.
 func (s *State) settle(agent, id string) {
 	s.approvals = slices.DeleteFunc(s.approvals, func(p Approval) bool { return p.Agent == agent && p.ID == id })
 }
@@ -133,7 +133,7 @@ func (s *State) unask(agent, id string) {
 	s.questions = slices.DeleteFunc(s.questions, func(q Question) bool { return q.Agent == agent && q.Call == id })
 }
 
-// ended applies the result of a call.
+// ended applies a call's result.
 func (s *State) ended(a *agent, r event.Record, d event.ToolCallEnd) {
 	s.settle(r.Agent, d.ID)
 	s.unask(r.Agent, d.ID)
@@ -172,7 +172,7 @@ func (s *State) ended(a *agent, r event.Record, d event.ToolCallEnd) {
 	}
 }
 
-// result returns the final state of a call.
+// result returns a call's final state.
 func result(d event.ToolCallEnd) ToolState {
 	switch {
 	case d.Error == nil:

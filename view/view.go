@@ -1,5 +1,5 @@
-// Package view folds the records of a session into what a screen shows: the conversation as items with stable keys,
-// the agents and what each is doing, the plan, the queue, and what waits for the user.
+// Package view folds a session's records into a screen: the conversation as items with stable keys, the agents and
+// their activity, the plan, the queue, and requests to the user.
 //
 // Every face of the product shows the same [State]: text at the command line, a terminal interface, a web page, an
 // editor. The fold is pure. It reads no clock and no files, and times come from records, or from the caller where
@@ -24,37 +24,37 @@ import (
 // session is replayed.
 type Key string
 
-// keyOf returns the key of an item of an agent that begins with a record.
+// keyOf returns the key for an agent's item that begins with a record.
 func keyOf(agent string, seq event.Seq, part string) Key {
 	return Key(agent + "#" + strconv.FormatUint(uint64(seq), 10) + "." + part)
 }
 
-// Kind is what an item shows.
+// Kind is the kind of an item.
 type Kind string
 
 // Kinds of items.
 const (
-	KindInput     Kind = "input"     // a message of the user or of its Origin
-	KindText      Kind = "text"      // of an answer
+	KindInput     Kind = "input"     // a message from the user or from its Origin
+	KindText      Kind = "text"      // answer text
 	KindReasoning Kind = "reasoning" // what the model thinks
 	KindTool      Kind = "tool"      // a tool call
 	KindNotice    Kind = "notice"    // what happened to the session, on one line
 )
 
-// Item is a part of the conversation on the screen.
+// Item is one entry in the conversation on the screen.
 type Item struct {
 	Key   Key       `json:"key"`
 	Kind  Kind      `json:"kind"`
-	Agent string    `json:"agent,omitempty"` // path of the agent; "" is the root
+	Agent string    `json:"agent,omitempty"` // agent path; "" is the root
 	Seq   event.Seq `json:"seq,omitempty"`   // the record that made it durable; 0 while it is written
 	Time  time.Time `json:"time,omitzero"`
-	Text  string    `json:"text,omitempty"` // of an input, an answer or a notice
+	Text  string    `json:"text,omitempty"` // input, answer or notice text
 
-	Origin  *event.Origin `json:"origin,omitempty"`  // of an input that the user did not write
+	Origin  *event.Origin `json:"origin,omitempty"`  // where an input came from, if not from the user
 	Steered bool          `json:"steered,omitempty"` // the input arrived while the agent worked
 	Answers string        `json:"answers,omitempty"` // the tool call that the input answers
 
-	Said    bool `json:"said,omitempty"`    // reasoning that the user sees because there is no text
+	Said    bool `json:"said,omitempty"`    // reasoning that the user sees because the answer has no text
 	Partial bool `json:"partial,omitempty"` // a text that was truncated because the model call failed
 
 	// Notice is the kind of record that a notice shows, and Count is how often it was shown since the last input.
@@ -70,15 +70,15 @@ type Item struct {
 // Live reports whether the item is still being written.
 func (i Item) Live() bool { return i.Seq == 0 }
 
-// ToolState is the state of a tool call.
+// ToolState is a tool call's state.
 type ToolState string
 
-// States of a tool call.
+// Tool call states.
 const (
 	ToolWriting     ToolState = "writing"     // the model writes its arguments
 	ToolQueued      ToolState = "queued"      // it has not started
 	ToolWaiting     ToolState = "waiting"     // for an approval
-	ToolAsking      ToolState = "asking"      // for an answer of the user
+	ToolAsking      ToolState = "asking"      // for the user's answer
 	ToolRunning     ToolState = "running"     // and its output arrives
 	ToolDone        ToolState = "done"        // without an error
 	ToolFailed      ToolState = "failed"      // with an error
@@ -101,19 +101,19 @@ type Tool struct {
 	Name    string           `json:"name"`
 	Title   string           `json:"title"` // the tool and its main arguments
 	State   ToolState        `json:"state"`
-	Bytes   int64            `json:"bytes,omitempty"`     // of the arguments so far
+	Bytes   int64            `json:"bytes,omitempty"`     // argument bytes so far
 	Started time.Time        `json:"started,omitzero"`    // when it last started to run or to wait
-	Waited  time.Duration    `json:"waited_ns,omitempty"` // for approvals since then
+	Waited  time.Duration    `json:"waited_ns,omitempty"` // waiting time for approvals since then
 	Asked   time.Time        `json:"asked,omitzero"`      // when the pending approval was requested
-	Ran     time.Duration    `json:"ran_ns,omitempty"`    // without the wait for approvals; set at the end
-	Outcome string           `json:"outcome,omitempty"`   // the error, or the last line of a command
-	Code    tool.Code        `json:"code,omitempty"`      // of the error
+	Ran     time.Duration    `json:"ran_ns,omitempty"`    // running time without the wait for approvals; set at the end
+	Outcome string           `json:"outcome,omitempty"`   // the error, or a command's last line
+	Code    tool.Code        `json:"code,omitempty"`      // error code
 	Command bool             `json:"command,omitempty"`   // it ran a command
 	Output  Output           `json:"output,omitzero"`     // folded: the last lines while it runs, head and tail at the end
-	Diff    string           `json:"diff,omitempty"`      // of the files it changed
-	Message *tool.Message    `json:"message,omitempty"`   // for the user
+	Diff    string           `json:"diff,omitempty"`      // changed files as a diff
+	Message *tool.Message    `json:"message,omitempty"`   // message for the user
 	Mode    policy.Mode      `json:"mode,omitempty"`      // the permission mode that it switched to
-	Hidden  string           `json:"hidden,omitempty"`    // the invisible characters of the result
+	Hidden  string           `json:"hidden,omitempty"`    // description of invisible characters in the result
 	Plan    []Step           `json:"plan,omitempty"`      // the plan that it recorded
 	Error   string           `json:"error,omitempty"`     // the whole error
 	Asks    []event.Question `json:"questions,omitempty"` // what it asks the user
@@ -132,7 +132,7 @@ func (t Tool) Took(now time.Time) time.Duration {
 	return max(now.Sub(t.Started)-t.Waited, 0)
 }
 
-// Step is a step of the model's plan.
+// Step is a step in the model's plan.
 type Step struct {
 	Text   string `json:"text"`
 	Status string `json:"status"`
@@ -140,7 +140,7 @@ type Step struct {
 
 // Queued is a message that waits to enter a conversation.
 type Queued struct {
-	Seq      event.Seq     `json:"seq"` // of its STEERING_QUEUED
+	Seq      event.Seq     `json:"seq"` // its STEERING_QUEUED record
 	Agent    string        `json:"agent,omitempty"`
 	Text     string        `json:"text"`
 	Origin   *event.Origin `json:"origin,omitempty"`
@@ -149,22 +149,22 @@ type Queued struct {
 
 // Approval is a tool call that waits for an approval.
 type Approval struct {
-	Key   Key       `json:"key"` // of the tool call
+	Key   Key       `json:"key"` // tool call item
 	Agent string    `json:"agent,omitempty"`
 	Title string    `json:"title"`
 	Asked time.Time `json:"asked"`
 	event.ApprovalRequested
 }
 
-// Question is a tool call that waits for an answer of the user.
+// Question is a tool call that waits for the user's answer.
 type Question struct {
-	Key       Key              `json:"key"` // of the tool call
+	Key       Key              `json:"key"` // tool call item
 	Agent     string           `json:"agent,omitempty"`
 	Call      string           `json:"call"`
 	Questions []event.Question `json:"questions"`
 }
 
-// Inquiry is a question that is not about a tool call, such as the form of an MCP server.
+// Inquiry is a question that is not about a tool call, such as an MCP server's form.
 type Inquiry struct {
 	Asked time.Time `json:"asked"`
 	event.QuestionAsked
@@ -185,7 +185,7 @@ type Totals struct {
 	Calls   int       `json:"calls"`
 	Rounds  int       `json:"rounds"` // answers
 	Usage   llm.Usage `json:"usage"`
-	Dollars float64   `json:"dollars"`           // of the calls with a known price
+	Dollars float64   `json:"dollars"`           // calls with a known price
 	Unknown int       `json:"unknown,omitempty"` // how many calls have no known price
 	Partial int       `json:"partial,omitempty"` // how many calls may be billed for more
 }

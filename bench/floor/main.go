@@ -1,5 +1,5 @@
-// Command floor is a minimal coding agent, the baseline for package bench: it sends the conversation to a model over HTTP,
-// reads the streamed answer, runs the requested command with bash, and repeats until there is none.
+// Command floor is a minimal coding agent, the baseline for package bench: it sends the conversation to a model over
+// HTTP, reads the streamed answer, runs the requested command with bash, and repeats until an answer requests none.
 //
 // It implements just enough of OpenAI's Responses protocol for the benchmark's model.
 package main

@@ -38,7 +38,7 @@ func main() {
 	if session.Close(); err != nil {
 		log.Fatal(err)
 	}
-	line := strings.NewReplacer("\r", " ", "\n", " ") // a new line could be another command of the workflow
+	line := strings.NewReplacer("\r", " ", "\n", " ") // a new line could be another workflow command
 	for _, b := range bugs {
 		fmt.Printf("::error file=%s,line=%d::%s\n", line.Replace(b.File), b.Line, line.Replace(b.Text))
 	}

@@ -1,5 +1,5 @@
-// Command environment changes where commands run: each one is started by a program with arguments, such as
-// "docker exec -i box" or "nice -n 10". Files are those of this machine, so a container must mount the directory.
+// Command environment changes where commands run: each command is started by a program with arguments, such as "docker
+// exec -i box" or "nice -n 10". Files are on this machine, so a container must mount the directory.
 //
 //	environment TASK PROGRAM ARG...
 package main

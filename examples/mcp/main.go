@@ -1,4 +1,4 @@
-// Command mcp gives the agent the tools of an MCP server and lets it call them without asking.
+// Command mcp gives the agent an MCP server's tools and lets it call them without asking.
 //
 //	mcp TASK SERVER ARG...
 package main

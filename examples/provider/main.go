@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// parrot is a model that repeats what it is told.
+// parrot is a model that repeats its input.
 type parrot struct{}
 
 func (parrot) Name() string { return "parrot" }

@@ -1,5 +1,4 @@
-// Package apitext lists the exported declarations of a Go package, one per line, so that a change of an API changes a text
-// file.
+// Package apitext lists a Go package's exported declarations, one per line, so that an API change shows in a text file.
 //
 // It reads only syntax. Types appear as written in the source, variables without a type appear with their initial
 // value, and parameter names are dropped.
@@ -35,13 +34,13 @@ func Lines(files []*ast.File) []string {
 
 type extractor struct {
 	types   map[string]*ast.TypeSpec
-	methods map[string][]*ast.FuncDecl // by the name of the receiver's type
+	methods map[string][]*ast.FuncDecl // by receiver type
 	queue   []string                   // types to list
 	queued  map[string]bool
 	lines   []string
 }
 
-// index adds the types and methods of a file to the maps.
+// index adds a file's types and methods to the maps.
 func (x *extractor) index(f *ast.File) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
@@ -60,7 +59,7 @@ func (x *extractor) index(f *ast.File) {
 	}
 }
 
-// receiverType returns the name of the receiver's type.
+// receiverType returns the receiver type's name.
 func receiverType(d *ast.FuncDecl) string {
 	e := d.Recv.List[0].Type
 	for {
@@ -85,7 +84,7 @@ func (x *extractor) addf(format string, args ...any) {
 	x.lines = append(x.lines, fmt.Sprintf(format, args...))
 }
 
-// enqueue adds a type of the package to the queue once.
+// enqueue adds one of the package's types to the queue once.
 func (x *extractor) enqueue(name string) {
 	if x.types[name] != nil && !x.queued[name] {
 		x.queued[name] = true

@@ -30,7 +30,7 @@ func (x *extractor) namedType(t *ast.TypeSpec) {
 	}
 }
 
-// fields lists the exported and embedded fields of a struct.
+// fields lists a struct's exported and embedded fields.
 func (x *extractor) fields(name string, s *ast.StructType) {
 	for _, f := range s.Fields.List {
 		tag := ""
@@ -48,7 +48,7 @@ func (x *extractor) fields(name string, s *ast.StructType) {
 	}
 }
 
-// interfaceMethods lists the methods and embedded types of an interface. It includes unexported methods, because other
+// interfaceMethods lists an interface's methods and embedded types. It includes unexported methods, because other
 // packages cannot implement an interface with one.
 func (x *extractor) interfaceMethods(name string, t *ast.InterfaceType) {
 	for _, m := range t.Methods.List {
@@ -65,7 +65,7 @@ func (x *extractor) interfaceMethods(name string, t *ast.InterfaceType) {
 	}
 }
 
-// signature returns the parameters and results of a function, without names.
+// signature returns a function's parameters and results, without names.
 func (x *extractor) signature(t *ast.FuncType) string {
 	return strings.TrimPrefix(x.expr(&ast.FuncType{Params: t.Params, Results: t.Results}), "func")
 }
@@ -84,7 +84,7 @@ func (x *extractor) typeParams(list *ast.FieldList) string {
 	return "[" + strings.Join(params, ", ") + "]"
 }
 
-// expr returns the text of a type and queues the types of this package in it.
+// expr returns a type's text and queues the types from this package in it.
 func (x *extractor) expr(e ast.Expr) string {
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -101,7 +101,7 @@ func (x *extractor) expr(e ast.Expr) string {
 	return exprString(e, "")
 }
 
-// dropNames replaces the fields of a list by fields without names, one per value.
+// dropNames replaces the fields in a list by fields without names, one per value.
 func dropNames(list *ast.FieldList) {
 	if list == nil {
 		return

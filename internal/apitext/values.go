@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// consts lists the exported constants of a declaration with their types and values.
+// consts lists a declaration's exported constants with their types and values.
 func (x *extractor) consts(d *ast.GenDecl) {
 	var typ ast.Expr
 	var values []ast.Expr
@@ -24,7 +24,7 @@ func (x *extractor) consts(d *ast.GenDecl) {
 	}
 }
 
-// vars lists the exported variables of a declaration.
+// vars lists a declaration's exported variables.
 func (x *extractor) vars(d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		s := s.(*ast.ValueSpec)
@@ -64,7 +64,7 @@ func (x *extractor) initial(value ast.Expr) string {
 	return " = " + exprString(value, "")
 }
 
-// arguments returns the types of function literals, which may determine the type of the result, and "..." for other
+// arguments returns the types of function literals, which may determine the result's type, and "..." for other
 // arguments.
 func (x *extractor) arguments(args []ast.Expr) string {
 	var texts []string

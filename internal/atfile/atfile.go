@@ -1,4 +1,4 @@
-// Package atfile finds references of the form @path in Markdown text, as agents use them to include other files.
+// Package atfile finds references such as @path in Markdown text, as agents use them to include other files.
 package atfile
 
 import (
@@ -18,8 +18,8 @@ var (
 	span      = lazy.Regexp("``.+?``|`[^`\n]+`")
 )
 
-// Find returns the references in a text, in order. It skips code blocks and code spans. Punctuation at the end is not
-// part of a path. A backslash before a space is removed.
+// Find returns the references in a text, in order. It skips code blocks and code spans. Final punctuation is not part
+// of a path. A backslash before a space is removed.
 func Find(text string) (list []Ref) {
 	if !strings.Contains(text, "@") {
 		return nil

@@ -1,4 +1,4 @@
-// Package callhook runs the hooks of package hook at the tool calls of a pipeline.
+// Package callhook runs hooks when a pipeline runs tool calls.
 package callhook
 
 import (
@@ -19,7 +19,7 @@ import (
 type Calls struct {
 	Set   *hook.Set
 	Tools *tool.Registry
-	// Fire runs the hooks of an event. It adds what does not depend on the call to the input.
+	// Fire runs the hooks for an event. It adds the members to the input that do not depend on the call.
 	Fire func(ctx context.Context, in hook.Input) hook.Output
 	// Restrictions returns what hooks have restricted so far.
 	Restrictions func() []hook.Restriction
@@ -88,7 +88,7 @@ func (h Calls) changed(ctx context.Context, c tool.Call, made tool.Artifacts) {
 	}
 }
 
-// maxResponse is how much of an output hooks get, in bytes.
+// maxResponse is the size in bytes to which outputs are truncated for hooks.
 const maxResponse = 256 << 10
 
 // response returns a result for hooks.
@@ -104,8 +104,8 @@ func response(res tool.Result) map[string]any {
 	return m
 }
 
-// Requested runs the hooks of PermissionRequest before somebody is asked for the first time, and those of Notification
-// if somebody can be asked. It returns an answer if the hooks refuse the call.
+// Requested runs PermissionRequest hooks before the first approval request, and Notification hooks if attended. It
+// returns an answer if the hooks refuse the call.
 func (h Calls) Requested(ctx context.Context, r tool.Request, attended bool) *tool.Approval {
 	out := h.Fire(ctx, hook.Input{Event: hook.PermissionRequest, Call: r.Call.ID, Tool: r.Spec.Name, ToolInput: r.Call.Args, Reason: r.Decision.Reason})
 	if out.Refuses() {

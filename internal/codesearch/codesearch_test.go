@@ -94,7 +94,7 @@ func (r *rig) run(query string, dirs ...string) tool.Outcome {
 	return (&tool.Pipeline{Registry: reg, Policy: policy.AllowAll{}}).Run(r.t.Context(), tool.Call{Name: "codebase_search", Args: args, Env: r.env})
 }
 
-// files returns the files of a result, the best first.
+// files returns the files in a result, the best first.
 func files(out tool.Outcome) string {
 	var list []string
 	for l := range strings.Lines(tool.String(out.Result.Output)) {

@@ -18,13 +18,13 @@ import (
 	"github.com/reins-agent/reins/internal/search"
 )
 
-// The limits of an index and of a search.
+// Limits for an index and a search.
 const (
 	maxFiles   = 20_000
-	maxBytes   = 64 << 20 // total size of the files
+	maxBytes   = 64 << 20 // all files
 	maxFile    = 1 << 20  // larger files are skipped
 	maxTime    = 30 * time.Second
-	maxTerms   = 16 // terms of a query
+	maxTerms   = 16 // query terms
 	chunkLines = 40
 	maxHits    = 10
 	maxPerFile = 2
@@ -45,11 +45,11 @@ type index struct {
 type file struct {
 	size   int64
 	mod    time.Time
-	name   []uint32 // terms of the path, sorted
+	name   []uint32 // path terms, sorted
 	chunks []chunk
 }
 
-// chunk is a part of a file. A count is the number of a term, shifted left by 8 bits, plus how often it occurs (at most
+// chunk is a part of a file. A count is a term's number, shifted left by 8 bits, plus how often it occurs (at most
 // 255).
 type chunk struct {
 	words  int
@@ -133,7 +133,7 @@ func (x *index) prune(files []listed) {
 	x.terms, x.files = keep.terms, keep.files
 }
 
-// parse returns the words of a file.
+// parse returns the words in a file.
 func (x *index) parse(f listed, data []byte) *file {
 	out := &file{size: f.Size, mod: f.ModTime}
 	words([]byte(f.Path), func(w []byte) { out.name = append(out.name, x.id(w)) })
@@ -158,7 +158,7 @@ func (x *index) parse(f listed, data []byte) *file {
 	return out
 }
 
-// id returns the number of a term.
+// id returns a term's number.
 func (x *index) id(w []byte) uint32 {
 	id, ok := x.terms[string(w)]
 	if !ok {
@@ -190,18 +190,18 @@ func (c chunk) count(id uint32) uint32 {
 	return 0
 }
 
-// hit is a part of a file that matches.
+// hit is a matching chunk.
 type hit struct {
 	listed
-	first int // number of its first line, counted from 0
+	first int // its first line, counted from 0
 	score float64
 
 	chunk chunk
 	tf    [maxTerms]uint32
-	named uint32 // bit set of the terms in the path
+	named uint32 // bit set for the terms in the path
 }
 
-// rank returns the best parts of the files for a query.
+// rank returns the best chunks for a query.
 func (x *index) rank(files []listed, query []string) []hit {
 	var ids []uint32
 	for _, t := range query {
@@ -258,7 +258,7 @@ func (h *hit) weigh(df []float64, chunks int, average float64) {
 	}
 }
 
-// best returns the first hits, with at most maxPerFile of the same file.
+// best returns the first hits, with at most maxPerFile from the same file.
 func best(hits []hit) []hit {
 	var list []hit
 	of := make(map[string]int)

@@ -17,10 +17,10 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The limits for showing a part of a file.
+// Limits for showing a chunk.
 const (
 	shownLines = 12
-	shownChars = 200 // of a line
+	shownChars = 200 // per line
 )
 
 type searchIn struct {
@@ -113,7 +113,7 @@ func failed(err error, dirs []string) error {
 	return err
 }
 
-// show writes the best matching lines of a hit.
+// show writes a hit's best matching lines.
 func (h hit) show(ctx context.Context, b *strings.Builder, e env.Environment, query []string) {
 	data, err := env.ReadFile(ctx, e, h.key, maxFile)
 	if err != nil {

@@ -8,8 +8,8 @@ const (
 	maxWord = 64
 )
 
-// words calls emit with the words of a text: each identifier, and its parts if it has several. parseHTTPRequest has the
-// words parsehttprequest, pars, http and request. The slice is valid only during the call.
+// words calls emit with each word in a text: every identifier, and its parts if it has several. parseHTTPRequest has
+// the words parsehttprequest, pars, http and request. The slice is valid only during the call.
 func words(text []byte, emit func(word []byte)) {
 	var buf [maxWord]byte
 	for i := 0; i < len(text); {
@@ -28,7 +28,7 @@ func words(text []byte, emit func(word []byte)) {
 	}
 }
 
-// parts emits the parts of an identifier, and the whole identifier if it has several parts.
+// parts emits an identifier's parts, and the whole identifier if it has several.
 func parts(id, whole []byte, emit func([]byte)) {
 	start, n := 0, 0
 	for i := 0; i <= len(id); i++ {
@@ -113,7 +113,7 @@ func init() {
 		"that the then this to use used we what when where which who why with"), func(w []byte) { common[string(w)] = true })
 }
 
-// terms returns the words of a query, without common words unless there are no others.
+// terms returns the words in a query, without common words unless it has no others.
 func terms(query string) []string {
 	var all, useful []string
 	words([]byte(query), func(w []byte) {

@@ -1,8 +1,8 @@
 // Package corpus gives tests recorded provider traffic and fixtures.
 //
-// The full corpus is not part of this repository. Tests read it from the directory in REINS_CORPUS, by
-// default ../shared/corpus next to the module. If that directory does not exist, they read the small sample in
-// testdata instead, so that every test has something to check.
+// The full corpus is not in this repository. Tests read it from the directory in REINS_CORPUS, by default
+// ../shared/corpus next to the module. If that directory does not exist, they read the small sample in testdata
+// instead, so that every test has something to check.
 package corpus
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const sample = "internal/corpus/testdata/sample"
 
-// Path returns the path of an existing file or directory of the corpus.
+// Path returns the path of an existing file or directory in the corpus.
 func Path(t testing.TB, names ...string) string {
 	t.Helper()
 	dir, isSample := root(t)
@@ -75,7 +75,7 @@ func moduleDir(t testing.TB) string {
 	}
 }
 
-// JSON decodes a JSON file of the corpus into v.
+// JSON decodes a JSON file in the corpus into v.
 func JSON(t testing.TB, v any, names ...string) {
 	t.Helper()
 	data, err := os.ReadFile(Path(t, names...))
@@ -87,8 +87,8 @@ func JSON(t testing.TB, v any, names ...string) {
 	}
 }
 
-// Lines calls use with every non-blank line of a file of the corpus, uncompressed if its name ends in .gz. It
-// fails the test if there are none. The line is only valid during the call.
+// Lines calls use with every non-blank line in a corpus file, uncompressed if its name ends in .gz. It fails the test
+// if the file has none. The line is only valid during the call.
 func Lines(t testing.TB, use func(line []byte), names ...string) {
 	t.Helper()
 	path := Path(t, names...)
@@ -120,7 +120,7 @@ func Lines(t testing.TB, use func(line []byte), names ...string) {
 	}
 }
 
-// Exchanges calls use with every recorded exchange of a protocol, such as "openai-chat".
+// Exchanges calls use with every exchange recorded for a protocol, such as "openai-chat".
 func Exchanges(t testing.TB, protocol string, use func(line []byte)) {
 	t.Helper()
 	name := protocol + ".jsonl.gz"
@@ -130,7 +130,7 @@ func Exchanges(t testing.TB, protocol string, use func(line []byte)) {
 	Lines(t, use, "open", "traffic", name)
 }
 
-// Traffic decodes the recorded exchanges of a protocol.
+// Traffic decodes the exchanges recorded for a protocol.
 func Traffic[T any](t testing.TB, protocol string) (all []T) {
 	t.Helper()
 	Exchanges(t, protocol, func(line []byte) {

@@ -1,4 +1,4 @@
-// Package credential lists the files that hold credentials and private data of the user.
+// Package credential lists the files that hold the user's credentials and private data.
 package credential
 
 import (
@@ -30,7 +30,7 @@ var inHome = strings.Fields(`
 	.bash_history .zsh_history .local/share/fish/fish_history .python_history .node_repl_history .psql_history .mysql_history
 	.sqlite_history .lesshst .viminfo`)
 
-// withTokens are configuration files that hold credentials only sometimes, and what they then contain.
+// withTokens are configuration files that hold credentials only sometimes, and the words that they then contain.
 var withTokens = map[string][]string{
 	".npmrc":      {"_auth", "_password"},
 	".yarnrc":     {"_auth", "_password"},
@@ -40,14 +40,14 @@ var withTokens = map[string][]string{
 	".wgetrc":     {"password", "header"},
 }
 
-// ofSystem are such files of the system. Only root can read them.
+// ofSystem are credential files outside home directories. Only root can read them.
 var ofSystem = strings.Fields(`/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private
 	/etc/ppp/chap-secrets /etc/ppp/pap-secrets /etc/NetworkManager/system-connections /etc/wireguard /etc/krb5.keytab
 	/etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key /var/lib/NetworkManager/secret_key
 	/run/secrets /var/run/secrets/kubernetes.io /etc/docker/key.json /etc/kubernetes /etc/rancher /var/lib/kubelet/pki`)
 
-// Files returns the files and directories that hold credentials: those of the system, and those of a home directory.
-// They may not exist. If home is "", only those of the system are returned.
+// Files returns the files and directories with credentials in the system's directories and, unless home is "", in a
+// home directory. They may not exist.
 func Files(home string) []string {
 	list := slices.Clone(ofSystem)
 	if home == "" {
@@ -65,10 +65,11 @@ func InHome(home string) []string {
 	return list
 }
 
-// Settings returns the names of files in a home directory that hold credentials only if HoldsToken says so.
+// Settings returns the names of files in a home directory whose content decides whether they hold credentials: see
+// HoldsToken.
 func Settings() []string { return slices.Sorted(maps.Keys(withTokens)) }
 
-// HoldsToken reports whether one of the Settings files with this content holds credentials.
+// HoldsToken reports whether a Settings file with this content holds credentials.
 func HoldsToken(name string, content []byte) bool {
 	return slices.ContainsFunc(withTokens[name], func(w string) bool { return bytes.Contains(content, []byte(w)) })
 }

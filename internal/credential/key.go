@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// keysInHome are, as patterns, files and directories in a home directory with keys that nobody but their program needs
-// to read: private keys, and what signs in to clouds.
+// keysInHome are, as patterns, files and directories in a home directory with keys that only their own program needs to
+// read: private keys, and cloud sign-ins.
 var keysInHome = strings.Fields(`
 	.ssh/id_* .ssh/identity .ssh/*.pem .ssh/*.key .ssh/*.ppk .ssh/*_rsa .ssh/*_ed25519 .ssh/*_ecdsa .ssh/*_dsa
 	.ssh/*/id_* .ssh/*/*.pem .ssh/*/*.key
@@ -18,7 +18,7 @@ var keysInHome = strings.Fields(`
 	.config/gcloud/legacy_credentials .oci/*.pem .aliyun/config.json .config/doctl/config.yaml .vault-token
 	.ethereum/keystore .config/solana/id.json .bitcoin/wallet.dat .electrum/wallets`)
 
-// keysOfSystem are such files of the system.
+// keysOfSystem are key files outside home directories.
 var keysOfSystem = strings.Fields(`/etc/ssh/ssh_host_*_key /etc/ssl/private
 	/etc/pki/tls/private /etc/letsencrypt/live/*/privkey*.pem /etc/letsencrypt/archive/*/privkey*.pem /etc/letsencrypt/keys
 	/etc/wireguard /etc/krb5.keytab /etc/kubernetes/pki/*.key /run/secrets/kubernetes.io /var/run/secrets/kubernetes.io`)

@@ -106,7 +106,7 @@ func (c *checker) check(p pkg) (problems []error) {
 	return problems
 }
 
-// imports resolves the imports of a package.
+// imports resolves a package's imports.
 type imports struct {
 	done map[string]*types.Package
 	as   map[string]string

@@ -65,7 +65,7 @@ func (r *replacer) plan(found matches) *plan {
 // adapt fits the new lines to lines that did not match exactly.
 func (r *replacer) adapt(d lineDiff, piece []byte, p *plan) lineDiff {
 	if strings.HasSuffix(r.old, "\n") && !bytes.HasSuffix(piece, []byte("\n")) {
-		// The last line of the file has no line break and does not get one.
+		// The file's last line has no line break and does not get one.
 		d = diffLines(strings.TrimSuffix(r.old, "\n"), strings.TrimSuffix(r.new, "\n"))
 	}
 	if shift := indentation(d.old, strings.Split(string(piece), "\n")); shift != nil {
@@ -76,7 +76,7 @@ func (r *replacer) adapt(d lineDiff, piece []byte, p *plan) lineDiff {
 	return d
 }
 
-// differences returns the first lines of a place that are not equal to those of the old text.
+// differences returns the first lines in a place that are not equal to the old text.
 func (r *replacer) differences(s span) []difference {
 	const maximum = 3
 	var out []difference

@@ -31,7 +31,7 @@ var corpusKinds = map[string]edit.Kind{
 	"empty_old_string": edit.EmptyOld,
 	"not_found":        edit.NotFound,
 	"multiple":         edit.NotUnique,
-	// Without a file there is no text to find; the caller distinguishes the two.
+	// Without a file no text can be found; the caller distinguishes the two.
 	"file_not_found": edit.NotFound,
 }
 

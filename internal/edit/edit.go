@@ -19,10 +19,10 @@
 //
 // # Writing
 //
-// Lines that old and new text have in common at the start and end are left alone, so context keeps its
-// line endings, spaces and quotes. The rest is written as given, with two exceptions. A line ending is
-// that of the line it replaces, or else the file's most common one. After a match that differs in
-// indentation, the new lines are reindented the same way. Every other byte of the file is unchanged.
+// Lines that old and new text share at their start and end are left alone, so context keeps its line endings, spaces
+// and quotes. The rest is written as given, with two exceptions. A line gets the same ending as the line it replaces,
+// or else the file's most common ending. After a match that differs in indentation, the new lines are reindented the
+// same way. Every other byte in the file is unchanged.
 package edit
 
 import (
@@ -50,22 +50,21 @@ const maxChanges = 100
 
 // A Result is a successful replacement.
 type Result struct {
-	Content      []byte // the new bytes of the file, or the old ones if nothing was replaced
+	Content      []byte // the file's new bytes, or its old bytes if nothing was replaced
 	Match        Match
 	Replacements int // 0 for AlreadyApplied
-	// Changes lists the first 100 replaced places in order. For AlreadyApplied it is the place of the
-	// new text.
+	// Changes lists the first 100 replaced places in order. For AlreadyApplied it is where the new text is.
 	Changes []Change
 
-	differences []difference // of a match that is not exact
+	differences []difference // if the match is not exact
 	reindented  bool
 }
 
 // A Change is the lines of one replaced place in the new content, counted from 1.
 type Change struct{ FirstLine, LastLine int }
 
-// A difference is a line of the file that matched a line of the old text without being equal to it.
-// Invisible characters are escaped.
+// A difference is a file line that matched a line in the old text without being equal to it. Invisible characters are
+// escaped.
 type difference struct {
 	line      int // in the old content, counted from 1
 	old, file string
@@ -155,7 +154,7 @@ type matches struct {
 	spans []span
 }
 
-// lineOf returns the line number, from 1, of an offset of the view.
+// lineOf returns the line number, from 1, for an offset in the view.
 func (r *replacer) lineOf(offset int) int {
 	return 1 + bytes.Count(r.view.Text[:offset], []byte("\n"))
 }

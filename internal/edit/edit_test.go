@@ -75,7 +75,7 @@ func TestEdit_Refusals(t *testing.T) {
 		content, old, new string
 		all               bool
 		kind              edit.Kind
-		message           string // a part of the message
+		message           string // a substring of the message
 	}{
 		{"same text", "a", "x", "x", false, edit.NoChange, "nothing to change"},
 		{"only line endings differ", "a\nb", "a\nb", "a\r\nb", false, edit.NoChange, "nothing to change"},

@@ -10,8 +10,7 @@ import (
 	"github.com/reins-agent/reins/internal/textfile"
 )
 
-// Replace never panics and never changes its input. An exact replacement equals a plain replacement of
-// the text.
+// Replace never panics and never changes its input. An exact replacement equals a plain text replacement.
 func FuzzReplace(f *testing.F) {
 	f.Add([]byte("alpha\r\nbeta\ngamma"), "beta\n", "b\nc\n", false)
 	f.Add([]byte("    if (a) {\n        foo();\n    }\n"), "if (a) {\n    foo();\n}", "if (a) {\n    bar();\n}", false)

@@ -2,15 +2,14 @@ package edit
 
 import "strings"
 
-// A shift translates the indentation of the old text to that of the matched lines.
+// A shift translates the old text's indentation to the matched lines'.
 type shift struct {
 	add, remove string            // if every line differs by the same prefix
 	table       map[string]string // otherwise: from old to file, first line first
 	unit        string            // spaces in the old text for one tab in the file
 }
 
-// indentation compares lines of the old text with the lines they matched. It returns nil if they are
-// indented the same.
+// indentation compares lines in the old text with the lines they matched. It returns nil if they are indented the same.
 func indentation(old, file []string) *shift {
 	s := shift{table: map[string]string{}}
 	differ := false
@@ -63,7 +62,7 @@ func (s *shift) uniform(old, file []string) {
 	s.add, s.remove = add, remove
 }
 
-// translate indents lines like the matched ones.
+// translate indents lines like the matched lines.
 func (s *shift) translate(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {

@@ -9,7 +9,7 @@ import (
 
 // A lineDiff is the change from the old to the new text as one run of lines between common lines.
 type lineDiff struct {
-	old            []string // all lines of the old text
+	old            []string // all lines in the old text
 	prefix, suffix int      // common lines at the start and at the end
 	insert         []string // new lines between them
 }
@@ -28,8 +28,8 @@ func diffLines(old, new string) lineDiff {
 	return d
 }
 
-// edit returns which part [from, to) of a piece of text to replace, and with what. The piece has as many
-// lines as the old text.
+// edit returns which part [from, to) of a piece of text to replace, and the replacement. The piece has as many lines as
+// the old text.
 func (d lineDiff) edit(piece []byte) (from, to int, insert string) {
 	removed := len(d.old) - d.prefix - d.suffix
 	insert = strings.Join(d.insert, "\n")
@@ -62,8 +62,8 @@ func (d lineDiff) edit(piece []byte) (from, to int, insert string) {
 	}
 }
 
-// withEndings gives inserted text the line endings of the text it replaces, one by one, and then the
-// file's dominant one.
+// withEndings gives inserted text the line endings from the text it replaces, one by one, and then the file's dominant
+// ending.
 func withEndings(insert string, replaced []byte, endings textfile.Endings) string {
 	if endings.CR == 0 && endings.CRLF == 0 || !strings.Contains(insert, "\n") {
 		return insert

@@ -27,8 +27,8 @@ func collapse(text []byte) []byte {
 	return append(out, '\n')
 }
 
-// lines returns the places in the view whose lines equal those of old, ignoring white space. text is the
-// view, or a form of it with the same lines. A place ends before the line break unless old ends with one.
+// lines returns the places in the view whose lines equal the lines in old, ignoring white space. text is the view, or a
+// variant with the same lines. A place ends before the line break unless old ends with one.
 func (r *replacer) lines(text, old []byte) []span {
 	part := collapse(bytes.TrimSuffix(old, []byte("\n")))
 	if len(bytes.TrimSpace(part)) == 0 {

@@ -12,7 +12,7 @@ import (
 // maxLines is the maximum number of line numbers listed for an ambiguous match.
 const maxLines = 20
 
-// locate finds the places to replace, in the steps of the package comment.
+// locate finds the places to replace, in the steps that the package comment lists.
 func (r *replacer) locate() (matches, error) {
 	exact := occurrences(r.view.Text, []byte(r.old), r.all)
 	if len(exact) > 0 {
@@ -79,9 +79,8 @@ func overlapsAny(s span, spans []span) bool {
 	return false
 }
 
-// applied returns the place of the new text if its presence shows that the edit was made before: it is
-// not part of the old text, not part of a longer word, not mere punctuation, and it occurs once, or at
-// all if all are to be replaced.
+// applied returns the place of the new text if its presence shows that the edit was made before: it is not part of the
+// old text, not part of a longer word, not mere punctuation, and it occurs once, or at all if all are to be replaced.
 func (r *replacer) applied() (span, bool) {
 	if !strings.ContainsFunc(r.new, isWord) || strings.Contains(r.old, r.new) {
 		return span{}, false

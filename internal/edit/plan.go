@@ -13,13 +13,13 @@ const mergeGap = 64
 
 // A plan is the edits for all places and the lines of the first ones.
 type plan struct {
-	text       []byte // of the file
+	text       []byte // file text
 	edits      []textfile.Edit
 	lines      []int // where the first edits start in the new text, from 1
 	reindented bool
 
-	merged  strings.Builder // the text of the last edit while others join it
-	line    int             // of the view at offset counted, from 0
+	merged  strings.Builder // last edit's text while others join it
+	line    int             // view line at offset counted, from 0
 	counted int
 	shift   int // line breaks added so far, less those removed
 }
@@ -48,7 +48,7 @@ func (p *plan) flush() {
 	}
 }
 
-// countLines records the line of an edit that replaces [from, to) of the view.
+// countLines records the line of an edit that replaces [from, to) in the view.
 func (p *plan) countLines(view []byte, from, to int, insert string) {
 	if len(p.lines) == maxChanges {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/internal/textfile/textfiletest"
 )
 
-// drawNew draws replacement text of the sample's characters, not equal to old.
+// drawNew draws replacement text in the sample's characters, not equal to old.
 func drawNew(t *rapid.T, s textfiletest.Sample, old string) string {
 	lines := make([]string, rapid.IntRange(1, 4).Draw(t, "new lines"))
 	for i := range lines {
@@ -24,7 +24,7 @@ func drawNew(t *rapid.T, s textfiletest.Sample, old string) string {
 	return text
 }
 
-// viewOf returns the text of a file with LF endings.
+// viewOf returns a file's text with LF endings.
 func viewOf(t *rapid.T, data []byte) string {
 	file, err := textfile.Decode(data)
 	if err != nil {
@@ -33,8 +33,8 @@ func viewOf(t *rapid.T, data []byte) string {
 	return string(file.View().Text)
 }
 
-// Replacing whole lines or a part of a line keeps every byte before and after, in any encoding and with any
-// line endings.
+// Replacing whole lines or a part of a line keeps every byte before and after, in any encoding and with any line
+// endings.
 func TestEdit_BytesOutsideTheSpanStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := textfiletest.Draw(t)

@@ -26,7 +26,7 @@ type Answer struct {
 	Closed bool
 }
 
-// Load returns a recorded answer, by the name of its file without the extension.
+// Load returns a recorded answer, by its file name without the extension.
 func Load(t testing.TB, name string) Answer {
 	t.Helper()
 	data, err := files.ReadFile("testdata/" + name + ".txt")
@@ -75,8 +75,8 @@ func (s *Server) Requests(path string) (list []Request) {
 	return list
 }
 
-// Serve starts a server. Choose returns what to answer to a request: the name of a recording, or a body that begins
-// with a brace. It returns "" for 404. Calls of choose do not overlap.
+// Serve starts a server. Choose returns the answer to a request: a recording's name, or a body that begins with a
+// brace. It returns "" for 404. Calls to choose do not overlap.
 func Serve(t testing.TB, choose func(Request) string) *Server {
 	t.Helper()
 	s := &Server{}

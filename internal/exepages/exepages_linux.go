@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Drop unmaps the pages of the program's file, but no mapping with a page that was changed, as the dynamic linker changes
-// some before it makes them read-only. The system maps 16 pages around each page that is used, so after the start of a
-// large program most of them are never used again. The others come back from the page cache. Drop does nothing if it
+// Drop unmaps the pages of the program's file, but no mapping with a changed page: the dynamic linker changes some
+// before it makes them read-only. The system maps 16 pages around each page that is used, so most of a large program's
+// pages are never used again after it has started. The others come back from the page cache. Drop does nothing if it
 // cannot read the process's mappings.
 func Drop() {
 	exe, err := os.Readlink("/proc/self/exe")
@@ -26,7 +26,7 @@ func Drop() {
 	defer f.Close()
 	mapping := ""
 	for s := bufio.NewScanner(f); s.Scan(); {
-		// The line "begin-end permissions offset device inode path" of a mapping is followed by lines "Name: value".
+		// A mapping's line "begin-end permissions offset device inode path" is followed by lines "Name: value".
 		switch line := s.Text(); {
 		case strings.HasSuffix(line, " "+exe):
 			mapping = line
@@ -39,7 +39,7 @@ func Drop() {
 	}
 }
 
-// unmap unmaps the pages of a mapping unless it can be written.
+// unmap unmaps a mapping's pages unless it can be written.
 func unmap(mapping string) {
 	fields := strings.Fields(mapping)
 	begin, end, _ := strings.Cut(fields[0], "-")

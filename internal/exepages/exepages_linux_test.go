@@ -59,7 +59,7 @@ func TestDrop_ReturnsMemoryAndTheProgramStillWorks(t *testing.T) {
 	}
 }
 
-// The dynamic linker changes pages of a program that can be loaded anywhere, and then makes them read-only.
+// The dynamic linker changes pages in a position-independent program, and then makes them read-only.
 func TestDrop_KeepsPagesThatWereChanged(t *testing.T) {
 	exe, err := os.Open("/proc/self/exe")
 	if err != nil {

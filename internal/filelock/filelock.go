@@ -25,5 +25,5 @@ func Wait(ctx context.Context, f *os.File) error {
 	}
 }
 
-// Unlock releases the lock of a file.
+// Unlock releases a file's lock.
 func Unlock(f *os.File) error { return unlock(f) }

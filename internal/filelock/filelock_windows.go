@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockAt is the byte that is locked. It is beyond the end of the file, so that others can read the file.
+// lockAt is the byte that is locked. It is beyond the file's size, so that others can read the file.
 const lockAt = 1 << 30
 
 func try(f *os.File) (bool, error) {

@@ -45,7 +45,7 @@ func (s *scanner) next() byte {
 
 func (s *scanner) eof() bool { return s.pos > len(s.data) }
 
-// Parse returns the settings of a configuration file. It accepts what git accepts, except for NUL bytes.
+// Parse returns the settings in a configuration file. It accepts the same files as git, except for NUL bytes.
 func Parse(data []byte) ([]Setting, error) {
 	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, errors.New("it contains a NUL byte")

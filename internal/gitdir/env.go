@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// In returns the files of an environment.
+// In returns an environment's files.
 func In(ctx context.Context, e env.Environment) Files { return files{ctx, e} }
 
 type files struct {
@@ -22,7 +22,7 @@ func (f files) Stat(path string) (fs.FileMode, error) {
 	return fi.Mode, err
 }
 
-// Link returns the target relative to the directory of the link if it is there, because environments resolve links only.
+// Link returns the target relative to the link's directory if it is there, because environments resolve links only.
 func (f files) Link(path string) (string, error) {
 	fi, err := f.env.Lstat(f.ctx, path)
 	if err != nil || fi.Mode&fs.ModeSymlink == 0 {

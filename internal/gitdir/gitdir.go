@@ -1,8 +1,8 @@
 // Package gitdir finds git repositories as git does. A directory called .git is not enough: git ignores an empty or
-// incomplete one and searches further up, and so does everything that depends on the top of a repository.
+// incomplete one and searches further up, and so does everything that depends on where a repository's top is.
 //
-// Bare repositories are not found. They have no work tree, and git treats their files as files of the repository around
-// them. Neither are owners and mount points examined, which can only make git refuse a repository.
+// Bare repositories are not found. They have no work tree, and git treats their files as files in the surrounding
+// repository. Neither are owners and mount points examined, which can only make git refuse a repository.
 package gitdir
 
 import (
@@ -18,16 +18,16 @@ import (
 // ErrInvalid is wrapped by errors about a .git entry with which git fails instead of searching further up.
 var ErrInvalid = errors.New("git does not accept it")
 
-// Files reads the files of a machine. Paths are absolute. Errors wrap fs.ErrNotExist if there is no file.
+// Files reads a machine's files. Paths are absolute. If a file does not exist, errors wrap fs.ErrNotExist.
 type Files interface {
 	Paths() env.Paths
-	// Stat returns the mode of a file. It follows symbolic links.
+	// Stat returns a file's mode. It follows symbolic links.
 	Stat(path string) (fs.FileMode, error)
-	// Link returns the target of a symbolic link, or "" for any other file.
+	// Link returns a symbolic link's target, or "" for any other file.
 	Link(path string) (string, error)
 	// Real returns a path without symbolic links.
 	Real(path string) (string, error)
-	// Read returns the content of a small regular file, and refuses others. It follows symbolic links.
+	// Read returns a small regular file's content, and refuses other files. It follows symbolic links.
 	Read(path string) ([]byte, error)
 }
 
@@ -76,15 +76,15 @@ func At(f Files, dir string) (Repo, error) {
 }
 
 // Stops reports whether git stops searching at a directory, with a repository or an error. It also reports true if that
-// is unknown. So it suits the limits of what a project may affect: a directory does not become part of the project
-// around it because its .git is unreadable or broken.
+// is unknown. So it suits limits on what a project may affect: a directory does not become part of the surrounding
+// project because its .git is unreadable or broken.
 func Stops(f Files, dir string) bool {
 	r, err := At(f, dir)
 	return err != nil || r != (Repo{})
 }
 
-// Find returns the nearest directory at or above dir at which [Stops] reports true, and what At returns for it. The
-// top is "" if there is none.
+// Find returns the nearest directory at or above dir at which [Stops] reports true, and At's results for it. The top is
+// "" if no directory qualifies.
 func Find(f Files, dir string) (top string, r Repo, err error) {
 	for d := dir; ; {
 		if r, err = At(f, d); err != nil || r != (Repo{}) {
@@ -136,8 +136,8 @@ func open(f Files, dir string) (Repo, error) {
 
 var head = lazy.Regexp(`^(ref:[ \t\r\n]*refs/|[0-9a-fA-F]{40})`)
 
-// validHead reports whether git takes a file for the HEAD of a repository: it begins as a reference or an object name
-// does, or is a symbolic link to a reference, which need not exist.
+// validHead reports whether git accepts a file as a repository's HEAD: it begins as a reference or an object name does,
+// or is a symbolic link to a reference, which need not exist.
 func validHead(f Files, name string) (bool, error) {
 	target, err := f.Link(name)
 	if err == nil && target != "" {

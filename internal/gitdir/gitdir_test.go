@@ -269,7 +269,7 @@ func (p place) find(files gitdir.Files, dir string) string {
 	return ""
 }
 
-// sameDirs checks the directories of a repository in sub.
+// sameDirs checks the directories for a repository in sub.
 func (p place) sameDirs(r gitdir.Repo) {
 	p.t.Helper()
 	for flag, got := range map[string]string{"--absolute-git-dir": r.Dir, "--git-common-dir": r.Common} {
@@ -286,8 +286,8 @@ func (p place) sameDirs(r gitdir.Repo) {
 	}
 }
 
-// Git fails in a bare repository because there is no work tree. To the repository around it, its files are files like
-// others, and anybody who can write files can make such a directory. So it does not limit a project.
+// Git fails in a bare repository because it has no work tree. To the surrounding repository, its files are ordinary
+// files, and anything that can write files can make such a directory. So it does not limit a project.
 func TestFind_IgnoresBareRepositories(t *testing.T) {
 	p := newPlace(t)
 	p.git(p.top, "init", "--quiet", "--bare", "sub")
@@ -317,7 +317,8 @@ func TestFind_WithoutRepositoryReturnsNone(t *testing.T) {
 	}
 }
 
-// A repository that cannot be read is unknown, which differs from one that git refuses: git may run as another user.
+// A repository that cannot be read is unknown, which differs from a repository that git refuses: git may run as another
+// user.
 func TestAt_UnreadableFilesAreAnErrorButNotInvalid(t *testing.T) {
 	for name, plan := range map[string]func(place){
 		"HEAD is a pipe": func(p place) {

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/internal/gitrisk"
 )
 
-// BenchmarkRuns measures a check of a repository by the number of files in its index.
+// BenchmarkRuns measures a repository check by the number of files in the index.
 func BenchmarkRuns(b *testing.B) {
 	for _, n := range []int{0, 20_000} {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {

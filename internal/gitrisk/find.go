@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// find checks the repository of a directory. It searches as git does, and continues where git might.
+// find checks a directory's repository. It searches as git does, and continues where git might.
 func (c *checker) find(dir string) error {
 	dir, err := c.env.RealPath(c.ctx, dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *checker) bare(dir string) error {
 	if err != nil {
 		return err
 	}
-	if r.tree != "" { // must be the work tree of this repository
+	if r.tree != "" { // must be this repository's work tree
 		if back, err := c.gitDir(r.tree); err != nil || back != dir {
 			return elsewhere(r)
 		}
@@ -62,7 +62,7 @@ func (c *checker) bare(dir string) error {
 	return c.contents(r, r.tree)
 }
 
-// gitDir returns the repository that the .git entry of a directory is or names.
+// gitDir returns the repository that a directory's .git entry is or names.
 func (c *checker) gitDir(dir string) (string, error) {
 	name := c.paths.Join(dir, ".git")
 	fi, err := c.env.Stat(c.ctx, name)
@@ -83,7 +83,7 @@ func (c *checker) gitDir(dir string) (string, error) {
 	return c.env.RealPath(c.ctx, name)
 }
 
-// workTree checks the repository of a directory with a .git entry. It reports whether git is certain to use it.
+// workTree checks the repository for a directory with a .git entry. It reports whether git is certain to use it.
 func (c *checker) workTree(dir string) (certain bool, err error) {
 	if dir, err = c.env.RealPath(c.ctx, dir); err != nil {
 		return false, err

@@ -108,7 +108,7 @@ func (p *project) write(dir, name, text string) {
 	p.put(filepath.Join(dir, name), text, 0o644)
 }
 
-// command returns a git command that knows only the configuration of the test.
+// command returns a git command that uses only the test's configuration.
 func (p *project) command(dir string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	p.t.Cleanup(cancel)
@@ -133,7 +133,7 @@ func (p *project) git(dir string, args ...string) string {
 
 func (p *project) config(key, value string) { p.t.Helper(); p.git(p.dir, "config", key, value) }
 
-// show runs git on a terminal, where it uses pagers, and returns what the canary reported.
+// show runs git on a terminal, where it uses pagers, and returns the canary's report.
 func (p *project) show(dir, line string) (ran string) {
 	p.t.Helper()
 	os.Remove(p.mark)
@@ -149,7 +149,7 @@ func (p *project) show(dir, line string) (ran string) {
 	return string(text)
 }
 
-// runs calls Runs for a directory of the project.
+// runs calls Runs for a directory in the project.
 func (p *project) runs(below string) string {
 	p.t.Helper()
 	e, err := local.New(local.Config{Dir: p.base})
@@ -195,7 +195,7 @@ func (p *project) hook(dir, name string) {
 	}
 }
 
-// missing makes git fetch an object from the remote of a partial clone.
+// missing makes git fetch an object from a partial clone's remote.
 func (p *project) missing(url string) {
 	p.config("core.repositoryFormatVersion", "1")
 	p.config("extensions.partialClone", "origin")

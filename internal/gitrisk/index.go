@@ -11,7 +11,7 @@ import (
 // Modes of entries in an index.
 const (
 	modeType = 0o170000
-	modeDir  = 0o040000 // a directory of a sparse index
+	modeDir  = 0o040000 // a directory in a sparse index
 	modeRepo = 0o160000 // a nested repository
 )
 
@@ -22,7 +22,7 @@ type index struct {
 	data    []byte
 	version uint32
 	count   uint32          // of entries
-	hash    int             // bytes of an object name
+	hash    int             // bytes per object name
 	paths   map[string]bool // nested repositories, and directories with unknown content
 }
 
@@ -78,8 +78,8 @@ func (x *index) entries(pos int, n uint32) (end int, ok bool) {
 	return pos, pos <= len(x.data)
 }
 
-// name returns the name of an entry and the position of the NUL byte after it. Version 4 replaces the end of
-// the previous name.
+// name returns an entry's name and the position of the NUL byte after it. Version 4 replaces the end of the previous
+// name.
 func (x *index) name(previous []byte, pos int) (name []byte, end int) {
 	if x.version == 4 {
 		strip, ok := 0, false
@@ -115,14 +115,14 @@ func (x *index) varint(pos int) (n, end int, ok bool) {
 	return 0, 0, false
 }
 
-// offsetAgrees reports whether the extensions start at the end of the entries also for git, which finds them by
-// an offset at the end of the file.
+// offsetAgrees reports whether the extensions start after the entries also for git, which finds them by an offset in
+// the file's last bytes.
 func (x *index) offsetAgrees(end int) bool {
 	at := len(x.data) - (4 + 4 + 4 + x.hash)
 	return at < 12 || string(x.data[at:at+4]) != "EOIE" || binary.BigEndian.Uint32(x.data[at+8:]) == uint32(end)
 }
 
-// extensions reads the extensions that change what the entries are.
+// extensions reads the extensions that change the meaning of entries.
 func (x *index) extensions(pos int) error {
 	for pos+8 <= len(x.data) {
 		size := int(binary.BigEndian.Uint32(x.data[pos+4:]))
@@ -144,7 +144,7 @@ func (x *index) extensions(pos int) error {
 	return nil
 }
 
-// blocks reads the entries of an offset table.
+// blocks reads the entries in an offset table.
 func (x *index) blocks(table []byte) bool {
 	left := x.count
 	for block := range slices.Chunk(table, 8) {

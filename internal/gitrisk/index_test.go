@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// entry returns an entry of a version 2 index.
+// entry returns a version 2 index entry.
 func entry(mode uint32, name string) []byte {
 	b := make([]byte, 62, 62+len(name)+8)
 	binary.BigEndian.PutUint32(b[24:], mode)
@@ -57,7 +57,7 @@ func TestNested_FindsEntriesThatOnlyOffsetsName(t *testing.T) {
 
 func TestNested_RefusesWhatItCannotRead(t *testing.T) {
 	long := entry(0o100644, "name")
-	long[61]++ // of the name's length
+	long[61]++ // in the name length
 	for name, data := range map[string][]byte{
 		"empty":        nil,
 		"magic":        append([]byte("DIRD"), make([]byte, 40)...),

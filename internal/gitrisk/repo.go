@@ -1,8 +1,8 @@
 // Package gitrisk finds out whether git would run programs that a repository names.
 //
-// Commands such as git status and git log only read, but the configuration of a repository can make them run
-// monitors, filters, pagers, diff drivers and hooks. [Runs] looks for such settings before git does. It reads
-// files only and starts no program.
+// Commands such as git status and git log only read, but a repository's configuration can make them run monitors,
+// filters, pagers, diff drivers and hooks. [Runs] looks for such settings before git does. It reads files only and
+// starts no program.
 package gitrisk
 
 import (
@@ -23,9 +23,9 @@ const (
 	maxRepos  = 5000 // nested repositories, and directories to search for them
 )
 
-// Runs returns why a git command that only reads in a directory could run a program that the repository names,
-// or "" if it would run none. Nested repositories count. Settings of the user and the system do not. What cannot
-// be read or understood is a reason.
+// Runs returns why a git command that only reads in a directory could run a program that the repository names, or "" if
+// it would run none. Nested repositories count. User and system settings do not. Anything that cannot be read or
+// understood is a reason.
 func Runs(ctx context.Context, e env.Environment, dir string) (why string) {
 	c := &checker{ctx: ctx, env: e, paths: e.Info().Paths(), seen: map[string]bool{}}
 	if err := c.find(dir); err != nil {
@@ -45,12 +45,12 @@ type checker struct {
 
 // repository is a repository whose settings and hooks were checked.
 type repository struct {
-	dir, common string // the git directory of the work tree, and the one that all work trees share
+	dir, common string // the work tree's git directory, and the directory that all work trees share
 	tree        string // the work tree according to core.worktree, or ""
-	hash        int    // bytes of an object name
+	hash        int    // bytes per object name
 }
 
-// inspect checks the settings and hooks of a repository. Its work tree is "" if unknown.
+// inspect checks a repository's settings and hooks. Its work tree is "" if unknown.
 func (c *checker) inspect(dir, tree string) (repository, error) {
 	r := repository{dir: dir, common: dir, hash: 20}
 	linked, err := c.exists(dir, "commondir")
@@ -144,7 +144,7 @@ func (c *checker) tree(dir string, list []gitconfig.Setting, linked bool) (strin
 	return c.env.RealPath(c.ctx, c.paths.Abs(dir, tree))
 }
 
-// hooks returns an error if reading commands run a hook of the repository.
+// hooks returns an error if reading commands run one of the repository's hooks.
 func (c *checker) hooks(r repository, tree string, list []gitconfig.Setting, fetches bool) error {
 	dirs := []string{c.paths.Join(r.common, "hooks")}
 	for _, s := range list {

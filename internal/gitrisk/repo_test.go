@@ -17,7 +17,7 @@ var attacks = map[string]struct {
 	plan  func(p *project)
 	below string // the directory in which git runs
 	git   string // the command that runs the canary; status by default
-	why   string // part of the reason
+	why   string // substring of the reason
 }{
 	"fsmonitor":            {plan: func(p *project) { p.config("core.fsmonitor", p.canary) }, why: "core.fsmonitor"},
 	"fsmonitor, ls-files":  {plan: func(p *project) { p.config("core.fsmonitor", p.canary) }, git: "ls-files -m", why: "core.fsmonitor"},
@@ -127,7 +127,7 @@ func (p *project) rewritten() {
 	p.missing("https://host/x")
 }
 
-// optionRemote makes the name of the remote an option of git fetch.
+// optionRemote makes the remote's name an option to git fetch.
 func (p *project) optionRemote() {
 	p.missing("https://host/x")
 	p.config("extensions.partialClone", "--upload-pack="+p.canary)
@@ -183,7 +183,7 @@ func (p *project) bare() {
 	p.git(p.dir, "--git-dir=docs", "config", "core.fsmonitor", p.canary)
 }
 
-// bareCommon adds a directory that looks like the repository of a linked worktree.
+// bareCommon adds a directory that looks like a linked worktree's repository.
 func (p *project) bareCommon() {
 	p.copyGit("docs")
 	p.git(p.dir, "--git-dir=docs", "config", "core.pager", p.canary)
@@ -231,7 +231,7 @@ func (p *project) sparse() {
 	p.put(name, strings.ReplaceAll(string(index), raw(p.t, old), raw(p.t, tree)), 0o644)
 }
 
-// raw decodes the name of an object.
+// raw decodes an object name.
 func raw(t testing.TB, id string) string {
 	t.Helper()
 	b, err := hex.DecodeString(id)
@@ -321,7 +321,7 @@ func TestRuns_ReportsEveryWayToRunAProgram(t *testing.T) {
 	}
 }
 
-// reading are the commands that the policy takes for reading ones.
+// reading are the commands that the policy treats as reading.
 var reading = strings.Split(`status
 status -uall
 log -p

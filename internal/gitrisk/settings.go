@@ -30,7 +30,7 @@ var transports = []string{
 // inert are values of settings that turn a program on or off, and programs that do nothing.
 var inert = []string{"", "true", "false", "yes", "no", "on", "off", "1", "0", "cat"}
 
-// runs reports whether reading commands run what a setting names.
+// runs reports whether reading commands run the program that a setting names.
 func runs(s gitconfig.Setting) bool {
 	switch s.Section {
 	case "include", "includeif":
@@ -46,8 +46,8 @@ func runs(s gitconfig.Setting) bool {
 	return (s.Section == "pager" || slices.Contains(programs, s.Key())) && !slices.Contains(inert, strings.ToLower(s.Value))
 }
 
-// remote is the name of a remote that is not a path, a URL or an option, and address a URL that git connects to
-// with its own programs or ssh.
+// remote is a remote's name that is not a path, a URL or an option, and address a URL that git connects to with its own
+// programs or ssh.
 var (
 	remote  = lazy.Regexp(`^[A-Za-z0-9][\w./-]*$`)
 	address = lazy.Regexp(`^(https?|ssh)://[A-Za-z0-9]|^[A-Za-z0-9][\w.-]*@[A-Za-z0-9][\w.-]*:[^:]`)
@@ -92,7 +92,7 @@ func fetches(list []gitconfig.Setting, names []string) error {
 
 func describe(s gitconfig.Setting) string { return s.Full() + " = " + quote(s.Value) }
 
-// quote quotes a text of the repository, shortened.
+// quote quotes a text from the repository, shortened.
 func quote(text string) string {
 	if len(text) > 80 {
 		text = text[:80] + "..."

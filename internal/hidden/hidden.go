@@ -1,8 +1,8 @@
-// Package hidden finds characters that people cannot see but that models and compilers read: tags,
-// zero-width characters, direction controls and variation selectors.
+// Package hidden finds invisible characters that models and compilers read: tags, zero-width characters, direction
+// controls and variation selectors.
 //
-// Ordinary use is not reported: joiners and selectors in emoji, joiners in scripts that need them, and a
-// byte order mark at the start of a text.
+// Ordinary use is not reported: joiners and selectors in emoji, joiners in scripts that need them, and a byte order
+// mark before a text.
 package hidden
 
 import (
@@ -21,12 +21,12 @@ const (
 	zeroWidth = "zero-width character"
 )
 
-// leads marks the bytes that start the encoding of a hidden character. All others are skipped without
-// decoding, so that text in most languages is scanned as fast as ASCII.
+// leads marks the first bytes of hidden characters. All others are skipped without decoding, so that text in most
+// languages is scanned as fast as ASCII.
 var leads = [256]bool{0xC2: true, 0xCD: true, 0xD8: true, 0xE1: true, 0xE2: true, 0xE3: true, 0xEF: true, 0xF0: true, 0xF3: true}
 
-// Index returns the position and the size of the first hidden character at or after from, or -1. What
-// comes before from is context for emoji.
+// Index returns the position and the size of the first hidden character at or after from, or -1. The text before from
+// is context for emoji.
 func Index(s string, from int) (at, size int) {
 	for i := from; i < len(s); {
 		switch {
@@ -68,7 +68,7 @@ func Replace(s string, from int) string {
 	return b.String() + s[from:]
 }
 
-// kind returns the kind of a hidden character, or "".
+// kind returns a hidden character's kind, or "".
 func kind(r rune) string {
 	switch {
 	case r >= 0xE0100 && r <= 0xE01EF, r >= 0xFE00 && r <= 0xFE0F, r >= 0x180B && r <= 0x180D, r == 0x180F:
@@ -123,13 +123,13 @@ var joining = []*unicode.RangeTable{
 	unicode.Khmer, unicode.Myanmar,
 }
 
-// Report is what a text hides.
+// Report describes a text's hidden characters.
 type Report struct {
-	Line   int // of the first hidden character, counted from 1
+	Line   int // first hidden character's line, counted from 1
 	counts map[string]int
 }
 
-// Find reports the hidden characters of a text, or nil if there are none.
+// Find reports the hidden characters in a text, or returns nil.
 func Find(s string) *Report {
 	var r *Report
 	for at, n := Index(s, 0); at >= 0; at, n = Index(s, at+n) {

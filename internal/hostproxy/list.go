@@ -14,13 +14,13 @@ type List []entry
 
 // entry is a host, the hosts below a domain, or an address.
 type entry struct {
-	name  string // without the "*." of a domain
+	name  string // without a leading "*."
 	below bool
 	addr  netip.Addr
-	port  int // 0 means those of HTTP and HTTPS
+	port  int // 0 means the HTTP and HTTPS ports
 }
 
-// Check returns an error unless a text can be an entry of a list of hosts.
+// Check returns an error unless a text can be an entry in a list of hosts.
 func Check(host string) error {
 	_, err := parse(host)
 	return err
@@ -63,7 +63,7 @@ func parse(text string) (e entry, err error) {
 	return e, nil
 }
 
-// isName reports whether a text can be the name of a host. Numbers that some programs take for an address cannot.
+// isName reports whether a text can be a host name. Numbers that some programs take for an address cannot.
 func isName(s string) bool {
 	if s == "" || len(s) > 253 || strings.HasPrefix(s, ".") || strings.Contains(s, "..") {
 		return false

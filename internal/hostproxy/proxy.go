@@ -1,8 +1,8 @@
 // Package hostproxy is an HTTP proxy that connects only to listed hosts.
 //
-// A client names the host with CONNECT or in an absolute URL; a Host header has no effect. The proxy resolves a name once
-// and connects to an address that it has checked, so a name cannot lead to a private address: not of this machine, not
-// of its network, and not of a cloud's metadata service. Such an address must be listed too.
+// A client names the host with CONNECT or in an absolute URL; a Host header has no effect. The proxy resolves a name
+// once and connects to an address that it has checked, so a name cannot lead to a private address: not on this machine,
+// not in its network, and not a cloud's metadata service. Such an address must be listed too.
 package hostproxy
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/reins-agent/reins/internal/netaddr"
 )
 
-// The limits of a proxy.
+// Limits for a proxy.
 const (
 	maxConnections = 128
 	maxHeader      = 64 << 10
@@ -36,9 +36,9 @@ const (
 
 // timeouts of a proxy. Tests change them.
 type timeouts struct {
-	header time.Duration // for the first line and the headers of a request
+	header time.Duration // request line and headers
 	dial   time.Duration // for finding and reaching a host
-	idle   time.Duration // of a connection without any bytes
+	idle   time.Duration // connection without any bytes
 }
 
 // Proxy is a proxy. Its methods may be called concurrently.

@@ -66,7 +66,7 @@ func TestProxy_EndsSlowRequests(t *testing.T) {
 			io.Copy(io.Discard, c)
 			ended <- time.Since(start)
 		}()
-		for range 60 { // a byte of the header each second
+		for range 60 { // one header byte each second
 			if _, err := c.Write([]byte("G")); err != nil {
 				break
 			}
@@ -280,7 +280,7 @@ func TestProxy_EndsIdleResponses(t *testing.T) {
 	}
 }
 
-// The query of a URL may be in any format.
+// A URL's query may have any format.
 func TestProxy_PassesURLsUnchanged(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) }))
 	defer site.Close()

@@ -1,6 +1,6 @@
-// Package jsonscan reads JSON exactly as encoding/json writes it: without white space, and with the members of an object
-// in the order of their struct. It reads large logs that this module has written, in one pass; encoding/json scans a
-// text again at every level of nesting.
+// Package jsonscan reads JSON exactly as encoding/json writes it: without white space, and with an object's members in
+// their struct's order. It reads large logs that this module has written, in one pass; encoding/json scans a text again
+// at every level of nesting.
 //
 // A [Reader] fails on JSON in any other form, without a reason. Callers then use encoding/json, which decodes the text
 // or returns an error. If a Reader succeeds, encoding/json gives the same result.
@@ -19,7 +19,7 @@ type Reader struct {
 	failed bool
 }
 
-// Read returns a reader of a text.
+// Read returns a reader for a text.
 func Read(text []byte) Reader { return Reader{rest: text} }
 
 // Done reports whether the whole text was read.
@@ -38,13 +38,13 @@ func (r *Reader) take(token string) bool {
 	return true
 }
 
-// Open reads the start of an object or an array, "{" or "[".
+// Open reads the bracket that starts an object or an array, "{" or "[".
 func (r *Reader) Open(bracket string) {
 	r.take(bracket)
 	r.inside = false
 }
 
-// Close reads the end of an object or an array, "}" or "]".
+// Close reads the bracket that ends an object or an array, "}" or "]".
 func (r *Reader) Close(bracket string) {
 	r.take(bracket)
 	r.inside = true
@@ -79,7 +79,7 @@ func (r *Reader) Member(name string) bool {
 	return true
 }
 
-// Key reads the name of a member, after More. It must be printable ASCII without escapes.
+// Key reads a member's name, after More. It must be printable ASCII without escapes.
 func (r *Reader) Key() []byte {
 	n := quoted(r.rest)
 	if n < 0 || bytes.ContainsFunc(r.rest[1:n-1], func(c rune) bool { return c < ' ' || c > '~' || c == '\\' }) {
@@ -153,7 +153,7 @@ func (r *Reader) literal() []byte {
 	return in
 }
 
-// quoted returns the size of the string at the start of b, or -1.
+// quoted returns the size of the string that begins b, or -1.
 func quoted(b []byte) int {
 	if len(b) == 0 || b[0] != '"' {
 		return -1
@@ -174,7 +174,7 @@ func quoted(b []byte) int {
 	}
 }
 
-// extent returns the size of the value at the start of b, or -1. It checks only quotes, brackets and commas.
+// extent returns the size of the value that begins b, or -1. It checks only quotes, brackets and commas.
 func extent(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {

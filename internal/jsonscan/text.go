@@ -74,8 +74,8 @@ func valid(in []byte) bool {
 	}
 }
 
-// escape returns the character and the size of the escape at the start of b. The size is 0 for an invalid escape or half
-// a surrogate pair.
+// escape returns the character and the size of the escape that begins b. The size is 0 for an invalid escape or half a
+// surrogate pair.
 func escape(b []byte) (rune, int) {
 	if len(b) < 2 || b[0] != '\\' {
 		return 0, 0

@@ -1,3 +1,3 @@
-// Package lspsuite tests the client of language servers with real ones: gopls, typescript-language-server, pyright and
+// Package lspsuite tests the language server client with real servers: gopls, typescript-language-server, pyright and
 // clangd. "make test-lsp" installs and runs them.
 package lspsuite

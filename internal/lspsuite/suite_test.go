@@ -19,14 +19,14 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// project is a small project of a language. Each file other has a function that calls the one in main.
+// project is a small project in one language. Each file other has a function that calls the function in main.
 type project struct {
-	name     string // of the server
+	name     string // server name
 	main     string // file that defines the function compute
 	setup    map[string]string
 	other    func(i int) (name, text string)
 	old, bad string // an edit of main that breaks the build
-	says     string // part of the diagnostic
+	says     string // substring of the diagnostic
 	compiler []string
 }
 
@@ -163,7 +163,7 @@ func (r *rig) write(name, text string) {
 
 type args map[string]any
 
-// run runs a call, which must succeed, and returns what the model sees.
+// run makes a call, which must succeed, and returns the model's view of the result.
 func (r *rig) run(name string, a args) string {
 	r.t.Helper()
 	out := r.try(name, a)
@@ -312,7 +312,7 @@ func TestQuestions_AreAnswered(t *testing.T) {
 	})
 }
 
-// pids returns the processes of the server, by a variable that they have.
+// pids returns the server's processes, by a variable that they have.
 func (r *rig) pids() (all []string) {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range names {
@@ -380,7 +380,7 @@ func TestIdle_CostAndStop(t *testing.T) {
 		if len(pids) == 0 {
 			t.Fatal("no server runs")
 		}
-		time.Sleep(idle / 3) // it finishes what it does in the background
+		time.Sleep(idle / 3) // it finishes its background work
 		_, before := usage(pids)
 		time.Sleep(idle / 3)
 		mib, after := usage(pids)

@@ -28,14 +28,14 @@ type Config struct {
 	Commands map[string]string
 }
 
-// The limits of the tools.
+// Limits for the tools.
 const (
 	defaultTimeout = 2 * time.Second
-	maxTime        = time.Minute      // maximum time of a call, which may have to start a server
-	lintTime       = 30 * time.Second // maximum wait for the diagnostics of a file
+	maxTime        = time.Minute      // maximum time per call, which may have to start a server
+	lintTime       = 30 * time.Second // maximum wait for a file's diagnostics
 	maxShown       = 100              // results per call
 	maxLints       = 50
-	maxNoted       = 10 // errors in the result of an edit
+	maxNoted       = 10 // errors in an edit's result
 	maxPaths       = 20 // files per edit or call
 )
 
@@ -54,7 +54,7 @@ func (c Config) Servers() []lsp.Server {
 	return all
 }
 
-// Tools are the tools of a session.
+// Tools are the tools in a session.
 type Tools struct {
 	servers *lsp.Workspace
 	config  Config
@@ -62,7 +62,7 @@ type Tools struct {
 	told    atomic.Bool // the model was told that diagnostics are late
 }
 
-// New returns the tools. Renames use files, the configuration of the coding tools.
+// New returns the tools. Renames use files, the coding tools' configuration.
 func New(w *lsp.Workspace, c Config, files tools.Config) *Tools {
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout
@@ -91,7 +91,7 @@ func reads(ctx context.Context, e env.Environment, paths ...string) []policy.Acc
 	return all
 }
 
-// failed returns the failure for an error of a language server.
+// failed returns the failure for a language server's error.
 func failed(err error) *tool.Error {
 	var known *tool.Error
 	switch {
@@ -107,7 +107,7 @@ func failed(err error) *tool.Error {
 	return tool.Errorf(tool.IOError, "The language server failed: %v", err)
 }
 
-// unavailable reports whether an error means that there is no usable server.
+// unavailable reports whether an error means that no server is usable.
 func unavailable(err error) bool {
 	return slices.ContainsFunc([]error{lsp.ErrNoServer, lsp.ErrNotInstalled, lsp.ErrUntrusted}, func(e error) bool { return errors.Is(err, e) })
 }

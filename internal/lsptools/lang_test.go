@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// rig runs the tools on real files, with a server of the test binary.
+// rig runs the tools on real files. Its server is the test binary.
 type rig struct {
 	t    *testing.T
 	dir  string
@@ -80,7 +80,7 @@ func (r *rig) run(name string, a args) tool.Outcome {
 	return r.pipe.Run(r.t.Context(), tool.Call{ID: "1", Name: name, Args: b, Env: r.env})
 }
 
-// ok runs a call that must succeed, and returns what the model sees.
+// ok makes a call that must succeed, and returns the model's view of the result.
 func (r *rig) ok(name string, a args) string {
 	r.t.Helper()
 	out := r.run(name, a)

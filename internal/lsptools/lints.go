@@ -68,7 +68,7 @@ func (t *Tools) lints(ctx context.Context, c *tool.Call, in lintIn) (tool.Result
 	return res, nil
 }
 
-// lintsOf returns the diagnostics of a file or a directory, and a note if they may be incomplete.
+// lintsOf returns the diagnostics for a file or a directory, and a note if they may be incomplete.
 func (t *Tools) lintsOf(ctx context.Context, path string, dir bool) ([]lsp.Diagnostic, string) {
 	if dir {
 		return t.servers.Known(path), "these are the diagnostics of files that language servers have already checked"
@@ -90,7 +90,7 @@ func (t *Tools) lintsOf(ctx context.Context, path string, dir bool) ([]lsp.Diagn
 	return found, err.Error()
 }
 
-// diagnostics implements the diagnostics operation of the lsp tool.
+// diagnostics implements the lsp tool's diagnostics operation.
 func (t *Tools) diagnostics(ctx context.Context, p lsp.Point, _ query) (a answer, err error) {
 	found, err := t.servers.Diagnostics(ctx, p.Path)
 	for _, d := range found {

@@ -50,7 +50,7 @@ func (t *Tools) lspTool() tool.Tool {
 	return tool.WithPreview(made, t.preview)
 }
 
-// access declares what a call accesses: the server reads the workspace, and a rename writes the files that it changes.
+// access declares a call's accesses: the server reads the workspace, and a rename writes the files that it changes.
 func (t *Tools) access(ctx context.Context, c *tool.Call, in query) []policy.Access {
 	all := reads(ctx, c.Env, in.Path, c.Env.Info().Dir)
 	if in.Operation != "rename" {
@@ -87,7 +87,7 @@ func (in query) point(ctx context.Context, c *tool.Call) (lsp.Point, error) {
 	return lsp.Point{Env: c.Env, Path: real, Line: in.Line, Column: in.Character, Symbol: in.Symbol}, nil
 }
 
-// rename returns the changes of a rename.
+// rename returns the changes that a rename makes.
 func (t *Tools) rename(ctx context.Context, c *tool.Call, in query) ([]tool.Change, error) {
 	if in.NewName == "" {
 		return nil, tool.Errorf(tool.ValidationError, "rename needs new_name.")
@@ -112,11 +112,11 @@ func (t *Tools) rename(ctx context.Context, c *tool.Call, in query) ([]tool.Chan
 	return changes, nil
 }
 
-// answer is the result of an operation.
+// answer is an operation's result.
 type answer struct {
 	lines []string
 	text  string // instead of lines
-	none  string // the text if there are no lines
+	none  string // text if lines is empty
 }
 
 func (t *Tools) run(ctx context.Context, c *tool.Call, in query) (tool.Result, error) {

@@ -23,8 +23,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// TestClient_PassesTheScenarios runs the client scenarios of the core suite, those for older servers and those for the
-// next version. The other ones are about grants for machines, which the client does not have.
+// TestClient_PassesTheScenarios runs the core suite's client scenarios, including those for older servers and the next
+// version. The remaining scenarios are about grants for machines, which the client does not have.
 func TestClient_PassesTheScenarios(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -57,7 +57,7 @@ func TestClient_PassesTheScenarios(t *testing.T) {
 	}
 }
 
-// listed returns the scenarios in the summary of a run.
+// listed returns the scenarios in a run's summary.
 func listed(out string) (names []string) {
 	for line := range strings.Lines(out) {
 		if mark, rest, ok := strings.Cut(strings.TrimSpace(line), " "); ok && (mark == "✓" || mark == "✗") {
@@ -75,7 +75,7 @@ var called = map[string]struct{ tool, args string }{
 	"elicitation-sep1034-client-defaults": {"test_client_elicitation_defaults", `{}`},
 }
 
-// runClient is the client of the suite. It returns the exit code.
+// runClient is the suite's client. It returns the exit code.
 func runClient(server string) int {
 	scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO")
 	want, ok := called[scenario]

@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// task plays a model that does what the last prompt says.
+// task plays a model that follows the last prompt.
 func task(_ int, r *llm.Request) llmtest.Turn {
 	prompt, done := "", false
 	for _, m := range r.Messages {
@@ -133,7 +133,7 @@ func TestInspector_CallsCoder(t *testing.T) {
 	}
 }
 
-// hold opens a session, so that nobody else can.
+// hold opens a session, so that no other process can.
 func hold(t *testing.T, vars []string, id string) (release func()) {
 	t.Helper()
 	store, err := home.Dir(strings.TrimPrefix(vars[1], "REINS_HOME=")).OpenSessions(nil)

@@ -22,7 +22,7 @@ func binary(t *testing.T) string {
 	return name
 }
 
-// workspace returns a directory with a file, and the variables of a user without configuration.
+// workspace returns a directory with a file, and the variables for a user without configuration.
 func workspace(t *testing.T) (dir string, vars []string) {
 	t.Helper()
 	dir, home := t.TempDir(), t.TempDir()
@@ -32,7 +32,7 @@ func workspace(t *testing.T) (dir string, vars []string) {
 	return dir, []string{"HOME=" + home, "REINS_HOME=" + filepath.Join(home, "state"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "REINS_SANDBOX=off"}
 }
 
-// inspection is what the inspector prints.
+// inspection is the inspector's output.
 type inspection struct {
 	Tools []struct {
 		Name        string

@@ -13,9 +13,9 @@ import (
 // isolated is set in the process that has its own network.
 const isolated = "REINS_MCP_ISOLATED"
 
-// isolate runs this program again in a network namespace of its own, because the servers of the suite listen on all
-// interfaces. It returns the exit code. In that process, it only brings up the loopback interface, and returns false.
-// Without root it needs a user namespace.
+// isolate runs this program again in its own network namespace, because the suite's servers listen on all interfaces.
+// It returns the exit code. In that process, it only brings up the loopback interface, and returns false. Without root
+// it needs a user namespace.
 func isolate() (code int, again bool, err error) {
 	if os.Getenv(isolated) != "" {
 		return 0, false, loopback()

@@ -26,8 +26,8 @@ var (
 	silence  = []byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x44\xac\x00\x00\x88\x58\x01\x00\x02\x00\x10\x00data\x00\x00\x00\x00")
 )
 
-// startServer serves what the suite expects of a server, and returns its URL. Tools that do not depend on the SDK go
-// through the pipeline. The function, if any, changes requests.
+// startServer starts a server with the tools, prompts and resources that the suite expects, and returns its URL. Tools
+// that do not depend on the SDK go through the pipeline. The function, if any, changes requests.
 func startServer(t *testing.T, change func(*http.Request)) string {
 	t.Helper()
 	e, err := local.New(local.Config{Dir: t.TempDir()})
@@ -74,7 +74,7 @@ func startServer(t *testing.T, change func(*http.Request)) string {
 	return "http://" + l.Addr().String() + serve.Path
 }
 
-// pipelineTools are the tools of the suite that a pipeline can have.
+// pipelineTools are the suite's tools that a pipeline can have.
 func pipelineTools() []tool.Tool {
 	type none = struct{}
 	simple := func(name string, run tool.Run[none]) tool.Tool {

@@ -16,7 +16,7 @@ import (
 // tools is the directory of scripts/mcp-tools.sh.
 var tools = os.Getenv("REINS_MCP_TOOLS")
 
-// asClient is set in a process that is the client of the suite.
+// asClient is set in the suite's client process.
 const asClient = "REINS_MCP_CLIENT"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// node returns a command of an installed program, with the installed Node.
+// node returns a command for an installed program, with the installed Node.
 func node(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	if tools == "" {
@@ -48,7 +48,7 @@ func node(t *testing.T, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// check is one check of a scenario.
+// check is one check in a scenario.
 type check struct {
 	ID          string `json:"id"`
 	Status      string `json:"status"`
@@ -137,7 +137,7 @@ func judge(t *testing.T, wanted []string, got map[string][]check, output []byte)
 // 2025-03-26 with its requests, for which the SDK does not send the new events. So it only warns.
 const polling = "server-sse-polling"
 
-// TestServer_PassesAllScenarios runs all server scenarios, the pending ones too.
+// TestServer_PassesAllScenarios runs all server scenarios, pending scenarios too.
 func TestServer_PassesAllScenarios(t *testing.T) {
 	wanted := scenarios(t, "Server scenarios")
 	dir := t.TempDir()
@@ -155,7 +155,7 @@ func TestServer_PassesAllScenarios(t *testing.T) {
 	judge(t, slices.DeleteFunc(wanted, func(name string) bool { return name == polling }), got, out)
 }
 
-// TestServer_PassesPollingWithTheNegotiatedVersion runs the scenario with requests of the version that it negotiated.
+// TestServer_PassesPollingWithTheNegotiatedVersion runs the scenario with requests in the version that it negotiated.
 func TestServer_PassesPollingWithTheNegotiatedVersion(t *testing.T) {
 	dir := t.TempDir()
 	url := startServer(t, func(r *http.Request) {

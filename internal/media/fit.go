@@ -13,9 +13,9 @@ import (
 // maxDecoded limits the memory for decoding one image.
 const maxDecoded = 256 << 20
 
-// fit returns an image within the limits and its MIME type. A PNG or JPEG within the limits is returned unchanged.
-// Any other image is decoded, scaled down if necessary, turned upright and encoded as PNG or, if that is too large
-// or the image is a photograph, as JPEG. Of an animation only the first frame is left. The error is an [Error].
+// fit returns an image within the limits and its MIME type. A PNG or JPEG within the limits is returned unchanged. Any
+// other image is decoded, scaled down if necessary, turned upright and encoded as PNG or, if that is too large or the
+// image is a photograph, as JPEG. Only an animation's first frame is left. The error is an [Error].
 func fit(data []byte, l limits) (out []byte, mime string, err error) {
 	f, err := formatOf(data)
 	if err != nil {
@@ -41,7 +41,7 @@ func fit(data []byte, l limits) (out []byte, mime string, err error) {
 	return src.encode(l)
 }
 
-// size returns the size of the image, or an error if decoding it needs too much memory.
+// size returns the image's size, or an error if decoding it needs too much memory.
 func (f format) size(data []byte) (size image.Point, err error) {
 	defer f.survive(&err)
 	c, err := f.config(bytes.NewReader(data))
@@ -98,7 +98,7 @@ func (f format) corrupt(err error) *Error {
 // qualities lists the JPEG qualities to try, best first.
 var qualities = []int{90, 75, 60, 40}
 
-// minSide is the minimum size of a scaled image.
+// minSide is a scaled image's minimum size.
 const minSide = 32
 
 // source is an image to encode again.
@@ -144,7 +144,7 @@ func (s source) smallest(img *image.RGBA, l limits) ([]byte, string) {
 	return nil, ""
 }
 
-// expected estimates the size of the scaled image as a PNG, or returns 0. Encoding a PNG is slow.
+// expected estimates the scaled image's size as a PNG, or returns 0. Encoding a PNG is slow.
 func (s source) expected(img *image.RGBA) int {
 	area := func(r image.Rectangle) int64 { return int64(r.Dx()) * int64(r.Dy()) }
 	return int(int64(s.png) * area(img.Bounds()) / area(s.Bounds()))

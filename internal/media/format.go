@@ -29,7 +29,7 @@ type format struct {
 	lossy      bool // probably a photograph, not a drawing or a screenshot
 }
 
-// Detect returns the MIME type of an image by its bytes, or "" if the format is unknown.
+// Detect returns an image's MIME type by its bytes, or "" if the format is unknown.
 func Detect(data []byte) string {
 	head := string(data[:min(len(data), 64)])
 	switch {
@@ -70,7 +70,7 @@ func brand(b string) string {
 	return ""
 }
 
-// formatOf returns the format of an image.
+// formatOf returns an image's format.
 func formatOf(data []byte) (format, error) {
 	switch mime := Detect(data); mime {
 	case pngType:
@@ -111,7 +111,7 @@ func progressiveJPEG(data []byte) bool {
 	return found
 }
 
-// segments visits the segments in the header of a JPEG until visit returns false.
+// segments visits the segments in a JPEG header until visit returns false.
 func segments(data []byte, visit func(marker byte, body []byte) bool) {
 	for at := 2; at+4 <= len(data) && data[at] == 0xff; {
 		marker := data[at+1]

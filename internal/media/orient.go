@@ -6,7 +6,7 @@ import (
 	"image"
 )
 
-// orientation returns the EXIF orientation of an image, from 1 (upright) to 8. Cameras store images unturned.
+// orientation returns an image's EXIF orientation, from 1 (upright) to 8. Cameras store images unturned.
 func orientation(data []byte, mime string) int {
 	turn := 1
 	switch mime {
@@ -25,7 +25,7 @@ func orientation(data []byte, mime string) int {
 	return turn
 }
 
-// orientationTag returns the orientation in the first directory of a TIFF structure, or 1.
+// orientationTag returns the orientation in a TIFF structure's first directory, or 1.
 func orientationTag(data []byte) int {
 	if len(data) < 8 {
 		return 1
@@ -74,7 +74,7 @@ func upright(img *image.RGBA, turn int) *image.RGBA {
 	return out
 }
 
-// turned returns the new position of a pixel in an image of w × h.
+// turned returns a pixel's new position in a w × h image.
 func turned(turn, x, y, w, h int) image.Point {
 	switch turn {
 	case 2: // mirrored

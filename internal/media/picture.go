@@ -41,7 +41,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // limits are the limits for an image; 0 means no limit. Only PNG and JPEG are sent, because some servers read
 // nothing else.
 type limits struct {
-	side  int // pixels of the longer side
+	side  int // longer side in pixels
 	bytes int
 }
 
@@ -51,8 +51,8 @@ var strictest = limits{side: 2000, bytes: 3_000_000}
 
 func (l limits) holds(bytes int) bool { return l.bytes == 0 || bytes <= l.bytes }
 
-// Ingest reads the files of the parts and converts images to what every provider accepts. Parts that only refer
-// to a URL stay as they are.
+// Ingest reads the parts' files and converts images to a form that every provider accepts. Parts that only refer to a
+// URL stay unchanged.
 func Ingest(parts []llm.Part) ([]llm.Part, error) {
 	out := slices.Clone(parts)
 	for i, p := range parts {
@@ -75,7 +75,7 @@ func Ingest(parts []llm.Part) ([]llm.Part, error) {
 	return out, nil
 }
 
-// FitAll converts the images of a tool result to what every provider accepts. The note has a line for each image
+// FitAll converts the images in a tool result to a form that every provider accepts. The note has a line for each image
 // that cannot be sent.
 func FitAll(images []llm.Image) (usable []llm.Image, note string) {
 	for _, img := range images {
@@ -89,7 +89,7 @@ func FitAll(images []llm.Image) (usable []llm.Image, note string) {
 	return usable, note
 }
 
-// ingest converts an image to what every provider accepts, unless it only refers to a URL.
+// ingest converts an image to a form that every provider accepts, unless it only refers to a URL.
 func ingest(img llm.Image) (llm.Image, error) {
 	m, err := inline(img.Media)
 	if err != nil || m.Data == nil {

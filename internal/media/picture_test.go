@@ -233,7 +233,7 @@ func turnedJPEG(turn byte, bigEndian bool) []byte {
 }
 
 func TestFit_PhotographsStandUpright(t *testing.T) {
-	// The side of the red half after turning.
+	// Where the red half is after turning.
 	for turn, red := range map[byte]string{1: "left", 2: "right", 3: "right", 4: "left", 5: "top", 6: "top", 7: "bottom", 8: "bottom"} {
 		for _, bigEndian := range []bool{false, true} {
 			out, mime, err := fit(turnedJPEG(turn, bigEndian), limits{side: 100})
@@ -312,7 +312,7 @@ func FuzzFit(f *testing.F) {
 	})
 }
 
-// fixCRC corrects the checksum of a PNG header.
+// fixCRC corrects the checksum in a PNG header.
 
 func fixCRC(data []byte) { binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29])) }
 

@@ -23,7 +23,7 @@ func shrink(src image.Image, side int) *image.RGBA {
 	columns := spread(b.Dx(), width)
 	rows := spread(b.Dy(), dst.Bounds().Dy())
 	line := image.NewRGBA(image.Rect(0, 0, b.Dx(), 1))
-	across := make([]float32, 4*width) // one row of the source, scaled
+	across := make([]float32, 4*width) // one source row, scaled
 	this, next := make([]float32, 4*width), make([]float32, 4*width)
 	for y := range b.Dy() {
 		draw.Draw(line, line.Bounds(), src, image.Pt(b.Min.X, b.Min.Y+y), draw.Src)
@@ -42,18 +42,18 @@ func shrink(src image.Image, side int) *image.RGBA {
 	return dst
 }
 
-// share is how much a pixel of the source adds to pixel at of the result and to the next one.
+// share is how much a source pixel adds to result pixel at and to the next one.
 type share struct {
 	at         int
 	here, next float32
-	last       bool // the pixel of the result is complete
+	last       bool // the result pixel is complete
 }
 
 // spread divides n pixels among m ≤ n.
 func spread(n, m int) []share {
 	shares := make([]share, n)
 	for i := range shares {
-		// The start and end of the pixel in the result, in n-ths of a pixel.
+		// Where the pixel starts and ends in the result, in n-ths of a pixel.
 		from, to := int64(i)*int64(m), int64(i+1)*int64(m)
 		at := from / int64(n)
 		edge := min(to, (at+1)*int64(n))

@@ -26,7 +26,7 @@ import (
 	"github.com/reins-agent/reins/internal/gitdir"
 )
 
-// The limits of a memory file.
+// Limits for a memory file.
 const (
 	maxTitle = 100 // bytes
 	maxNote  = 2000
@@ -42,14 +42,15 @@ const (
 	Project Scope = "project"
 )
 
-// Store holds the memory files of a user and a project.
+// Store holds the memory files for a user and a project.
 type Store struct {
 	dir     string
-	project string // directory of the project
+	project string // project directory
 }
 
-// Open returns the store in a state directory. The project is the repository that contains dir, or dir itself. A .git that
-// is broken or cannot be read counts as one, so that notes of a project do not reach another. Open does not create files.
+// Open returns the store in a state directory. The project is the repository that contains dir, or dir itself. A .git
+// that is broken or cannot be read counts as a repository, so that one project's notes do not reach another. Open does
+// not create files.
 func Open(notes, dir string) Store {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
@@ -58,7 +59,7 @@ func Open(notes, dir string) Store {
 	return Store{dir: notes, project: cmp.Or(top, dir)}
 }
 
-// Path returns the file of a scope. It may not exist.
+// Path returns a scope's file. It may not exist.
 func (s Store) Path(scope Scope) string {
 	name := "user.md"
 	if scope == Project {
@@ -68,20 +69,20 @@ func (s Store) Path(scope Scope) string {
 	return filepath.Join(s.dir, name)
 }
 
-// Note is one entry of a memory file.
+// Note is one entry in a memory file.
 type Note struct {
 	ID    string `json:"id"` // derived from the title
 	Title string `json:"title"`
 	Text  string `json:"text"`
 }
 
-// Notes returns the notes of a scope, oldest first.
+// Notes returns a scope's notes, oldest first.
 func (s Store) Notes(scope Scope) ([]Note, error) {
 	data, err := s.read(scope)
 	return parse(string(data)).notes, err
 }
 
-// read returns the content of a file, or nil if it does not exist.
+// read returns a file's content, or nil if it does not exist.
 func (s Store) read(scope Scope) ([]byte, error) {
 	f, err := os.Open(s.Path(scope))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +99,7 @@ func (s Store) read(scope Scope) ([]byte, error) {
 	return data, err
 }
 
-// Shown returns the newest notes of each scope that fit in budget bytes. Notes of the user get at most half of it.
+// Shown returns the newest notes in each scope that fit in budget bytes. User notes get at most half.
 func (s Store) Shown(budget int) (map[string]string, error) {
 	user, err := s.shown(User, budget/2)
 	if err != nil {
@@ -130,7 +131,7 @@ func (s Store) shown(scope Scope, budget int) (string, error) {
 	return strings.Join(list, "\n"), nil
 }
 
-// Clear removes the file of a scope, and reports whether it existed.
+// Clear removes a scope's file, and reports whether it existed.
 func (s Store) Clear(ctx context.Context, scope Scope) (found bool, err error) {
 	err = s.locked(ctx, func() error {
 		err := os.Remove(s.Path(scope))
@@ -143,7 +144,7 @@ func (s Store) Clear(ctx context.Context, scope Scope) (found bool, err error) {
 	return found, err
 }
 
-// Create creates a file without notes for a scope if there is none, so that an editor can open it.
+// Create creates a scope's file without notes if it does not exist, so that an editor can open it.
 func (s Store) Create(ctx context.Context, scope Scope) error {
 	return s.locked(ctx, func() error {
 		data, err := s.read(scope)
@@ -154,7 +155,7 @@ func (s Store) Create(ctx context.Context, scope Scope) error {
 	})
 }
 
-// head returns the beginning of a new file.
+// head returns the first lines for a new file.
 func (s Store) head(scope Scope) string {
 	title := "# Memory of the user"
 	if scope == Project {
@@ -229,7 +230,7 @@ func (f file) String() string {
 	return b.String()
 }
 
-// slug returns an id or file name made of the letters and digits of a title.
+// slug returns an ID or file name made from a title's letters and digits.
 func slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	id := strings.Join(words, "-")

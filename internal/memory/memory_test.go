@@ -177,7 +177,7 @@ func TestUpdate_IsDeclaredAndPreviewed(t *testing.T) {
 	if c := p.Changes[0]; c.Path != r.store.Path(Project) || string(c.After) != r.text(Project) || c.Existed || !c.Exists {
 		t.Errorf("got %+v", c)
 	}
-	// Without somebody to ask, nothing is written.
+	// Without an approver, nothing is written.
 	r.pipe.Policy = nil
 	r.fails(tool.PermissionDenied, args{"action": "delete", "id": "a"}, "nobody to ask")
 }

@@ -54,7 +54,7 @@ type memory struct {
 
 func (in updateIn) scope() Scope { return cmp.Or(in.Scope, Project) }
 
-// real returns the file of a scope without symbolic links.
+// real returns a scope's file without symbolic links.
 func (s Store) real(scope Scope) string {
 	p := s.Path(scope)
 	if real, err := filepath.EvalSymlinks(p); err == nil {
@@ -97,7 +97,7 @@ func (m memory) preview(_ context.Context, _ *tool.Call, in updateIn) (tool.Prev
 	}}}, nil
 }
 
-// plan determines what a call would do.
+// plan determines a call's effect.
 func (m memory) plan(in updateIn) (before []byte, after string, n Note, err error) {
 	before, err = m.read(in.scope())
 	if err != nil {
@@ -120,7 +120,7 @@ func (m memory) plan(in updateIn) (before []byte, after string, n Note, err erro
 	return before, after, n, err
 }
 
-// note returns the note of a call. It lowers the level of headings in the text, so that they do not start another note.
+// note returns a call's note. It lowers heading levels in the text, so that they do not start another note.
 func (in updateIn) note() Note {
 	n := Note{ID: cmp.Or(in.ID, in.Existing), Title: strings.TrimSpace(in.Title)}
 	for line := range strings.Lines(strings.TrimSpace(cmp.Or(in.Content, in.Knowledge))) {
@@ -183,7 +183,7 @@ func (f *file) change(in updateIn, n Note) (Note, error) {
 	return n, nil
 }
 
-// ids returns a clause that lists the ids of the notes.
+// ids returns a clause that lists the notes' IDs.
 func (f *file) ids() string {
 	if len(f.notes) == 0 {
 		return "there are none"

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// A mutant is one change of the code that the tests should notice.
+// A mutant is one code change that the tests should notice.
 type mutant struct {
 	name     string
-	pkg      string  // directory of the package it changes, relative to the module's root
+	pkg      string  // directory of the package it changes, relative to the module root
 	tests    []tests // which should notice it
 	old, new string
 	survives string // why no test can notice it
@@ -51,7 +51,7 @@ func parse(list string) ([]*mutant, error) {
 	return all, errors.Join(errs...)
 }
 
-// add adds a line of the mutant's description.
+// add adds a line from the mutant's description.
 func (m *mutant) add(line string) error {
 	switch line[0] {
 	case '-':

@@ -21,7 +21,7 @@ import (
 // overlay. Tests run in a local environment, with a home and temporary files in a directory that is
 // removed afterwards, and no process outlives them.
 type runner struct {
-	root    string // of the module
+	root    string // module root
 	temp    string
 	timeout time.Duration
 	env     *local.Env
@@ -135,7 +135,7 @@ func (r *runner) passes(ctx context.Context, t tests) error {
 	return once()
 }
 
-// test builds and runs tests. It returns the first failure, "" if there is none.
+// test builds and runs tests. It returns the first failure, or "".
 func (r *runner) test(ctx context.Context, t tests, dir string, flags ...string) (failure string, err error) {
 	binary := filepath.Join(dir, "tests")
 	build := exec.CommandContext(ctx, "go", append(append([]string{"test", "-c", "-o", binary}, flags...), t.pkg)...)
@@ -159,7 +159,7 @@ func (r *runner) test(ctx context.Context, t tests, dir string, flags ...string)
 	return firstFailure(result.Combined), nil
 }
 
-// usesRapid reports whether the tests of a package have rapid's flags.
+// usesRapid reports whether a package's tests have rapid's flags.
 func (r *runner) usesRapid(ctx context.Context, pkg string) bool {
 	list := exec.CommandContext(ctx, "go", "list", "-f", "{{.TestImports}} {{.XTestImports}}", pkg)
 	list.Dir = r.root

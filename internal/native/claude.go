@@ -16,8 +16,8 @@ import (
 const (
 	claudeFileSize   = 256 << 10 // bytes of a file that is read without offset or limit
 	claudeReadTokens = 25_000    // tokens of one read
-	claudeBashChars  = 30_000    // characters of a command's output
-	claudeErrorChars = 10_000    // characters of a failed command's output
+	claudeBashChars  = 30_000    // characters of command output
+	claudeErrorChars = 10_000    // characters of output from a failed command
 	claudeGrepChars  = 20_000    // characters of Grep's output
 	claudeChars      = 50_000    // characters of any other output
 	claudeFiles      = 100       // files that Glob lists
@@ -197,7 +197,7 @@ func (c claude) bash() tool.Tool {
 	})
 }
 
-// claudeOutput formats the output of a command. If the command failed, the exit code comes first.
+// claudeOutput formats a command's output. If the command failed, the exit code comes first.
 func claudeOutput(r tools.Ran, o tool.Output, l tool.Limit) (string, error) {
 	head, tail := max(l.Chars, 0), 0
 	failure := r.Err()

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	codexTokens = 10_000 // maximum tokens of an output
+	codexTokens = 10_000 // maximum output tokens
 	tokenBytes  = 4      // assumed bytes per token
 )
 
@@ -194,7 +194,7 @@ func yield(ms, standard, minimum, maximum float64) int64 {
 	return int64(min(max(ms, minimum), maximum))
 }
 
-// codexOutput formats the output of a process. The call succeeds even if the command failed.
+// codexOutput formats a process's output. The call succeeds even if the command failed.
 func codexOutput(c *tool.Call, n tools.News, took time.Duration, maxTokens float64) tool.Result {
 	state := "Process running with session ID " + string(n.ID)
 	if !n.Running {
@@ -212,7 +212,7 @@ func codexOutput(c *tool.Call, n tools.News, took time.Duration, maxTokens float
 
 func tokens(size int) int { return (size + tokenBytes - 1) / tokenBytes }
 
-// codexCut keeps both ends of a text that is longer than limit bytes.
+// codexCut keeps the beginning and end of a text that is longer than limit bytes.
 func codexCut(text string, limit int) string {
 	if limit < 0 || len(text) <= limit {
 		return text

@@ -28,7 +28,7 @@ func TestCodex_NamesParametersAndLimits(t *testing.T) {
 	}, map[string]int{"exec_command": 40_000, "write_stdin": 40_000, "apply_patch": 40_000})
 }
 
-// exited returns the head of the output of a command that has ended.
+// exited returns the first lines of output for a command that has ended.
 func exited(code, tokens string) string {
 	return "Chunk ID: HEX\nWall time: SECONDS\nProcess exited with code " + code + "\nOriginal token count: " + tokens + "\nOutput:\n"
 }

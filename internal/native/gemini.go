@@ -15,9 +15,9 @@ import (
 
 // The limits of gemini-cli's tools.
 const (
-	geminiChars        = 40_000   // maximum characters of an output: one fifth from its beginning, the rest from its end
-	geminiFileSize     = 20 << 20 // maximum bytes of a file
-	geminiLineChars    = 2000     // maximum characters of a line
+	geminiChars        = 40_000   // maximum output characters: one fifth from its beginning, the rest from its end
+	geminiFileSize     = 20 << 20 // maximum file size
+	geminiLineChars    = 2000     // maximum characters per line
 	geminiMatches      = 100      // default maximum number of matches of grep_search
 	geminiFiles        = 1000     // maximum number of files that glob lists
 	geminiContextLines = 5        // lines shown around a change
@@ -43,7 +43,7 @@ func geminiText(text string, fields map[string]any) tool.Result {
 	return tool.Result{Output: tool.Text(text), Fields: fields, Present: geminiCut}
 }
 
-// geminiCut keeps the beginning of an output and four times as much of its end.
+// geminiCut keeps the beginning of an output and four times as much from its end.
 func geminiCut(o tool.Output, l tool.Limit) (string, error) {
 	if l.Chars < 0 {
 		return tool.Truncate(o, l)
@@ -204,7 +204,7 @@ func changedLines(old, new []byte) [][2]int {
 	return [][2]int{{start + 1, len(b) - end}}
 }
 
-// snippet returns the lines of a file around the given ranges.
+// snippet returns a file's lines around the given ranges.
 func snippet(content []byte, ranges [][2]int) string {
 	lines := textLines(content)
 	var b strings.Builder

@@ -70,7 +70,7 @@ func (g gemini) grep() tool.Tool {
 	})
 }
 
-// write writes the matches of a file and returns their number.
+// write writes the matches in a file and returns their number.
 func (in geminiGrepIn) write(b *strings.Builder, m search.FileMatch, exclude *regexp.Regexp) (matches int) {
 	if in.NamesOnly {
 		b.WriteString(m.Path + "\n")

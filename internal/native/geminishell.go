@@ -51,7 +51,7 @@ func (g gemini) shell() tool.Tool {
 	})
 }
 
-// untrusted labels the parts of a command's result and marks them as untrusted. The output cannot end that part.
+// untrusted labels the parts of a command's result and marks them as untrusted. The output cannot end that section.
 func untrusted(output string, r tools.Ran) string {
 	if output == "" {
 		output = "(empty)"

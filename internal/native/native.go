@@ -1,9 +1,9 @@
-// Package native provides the tools of the vendors' own agents: codex (OpenAI), Claude Code (Anthropic)
-// and gemini-cli (Google). Models work best with the tools they were trained on, so names, parameters,
-// output formats and limits match the vendor's agent.
+// Package native provides the tools of the vendors' own agents: codex (OpenAI), Claude Code (Anthropic) and gemini-cli
+// (Google). Models work best with the tools they were trained on, so names, parameters, output formats and limits match
+// the vendor's agent.
 //
-// Like the standard tools, they use the operations of package tools: their calls go through the same pipeline and
-// declare the same accesses. They do not do what a library should not do unasked: save results to files, open a
+// Like the standard tools, they use package tools: their calls go through the same pipeline and declare the same
+// accesses. They have no effects that a library should not have unasked: they do not save results to files, open a
 // browser, or identify as the vendor's program.
 package native
 
@@ -15,13 +15,13 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Toolset holds the tools of a vendor's agent and aliases for their older names.
+// Toolset holds a vendor agent's tools and aliases for their older names.
 type Toolset struct {
 	Tools   []tool.Tool
 	Aliases []tool.Alias
 }
 
-// named returns the spec of a vendor's tool, with the permissions and effects of an operation.
+// named returns the spec for a vendor's tool, with an operation's permissions and effects.
 func named(base tool.Spec, name, description string, limit tool.Limit) tool.Spec {
 	base.Name, base.Description, base.Limit, base.Input = name, description, limit, nil
 	return base

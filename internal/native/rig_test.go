@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type args = map[string]any
 
-// rig runs the tools of a vendor on real files and processes, through the whole pipeline.
+// rig runs a vendor's tools on real files and processes, through the whole pipeline.
 type rig struct {
 	*testing.T
 	dir  string
@@ -102,7 +102,7 @@ var varying = []struct {
 	{regexp.MustCompile(`(PID|PGID:) \d+`), "$1 N"},
 }
 
-// step is a call and what the model must see.
+// step is a call and the result that the model must see.
 type step struct {
 	name string
 	tool string
@@ -137,7 +137,7 @@ func short(s string) string {
 	return s
 }
 
-// signature returns the parameters of a schema on one line: name:type, * for required ones.
+// signature returns the parameters in a schema on one line: name:type, * if required.
 func signature(t *testing.T, schema json.RawMessage) string {
 	t.Helper()
 	var s jsonschema.Schema
@@ -175,7 +175,7 @@ func signature(t *testing.T, schema json.RawMessage) string {
 	return strings.Join(parts, " ")
 }
 
-// contract checks names, order, parameters and limits of a toolset.
+// contract checks a toolset's names, order, parameters and limits.
 func contract(t *testing.T, family coding.Family, want [][2]string, limits map[string]int) {
 	t.Helper()
 	reg, err := profile(family, coding.ToolConfig{}).Registry()
@@ -203,7 +203,7 @@ func contract(t *testing.T, family coding.Family, want [][2]string, limits map[s
 	}
 }
 
-// declares checks what a call declares, as "kind target".
+// declares checks a call's declared accesses, as "kind target".
 func (r *rig) declares(name string, a args, want ...string) {
 	r.Helper()
 	out := r.pipe.Check(context.Background(), r.call(name, a))

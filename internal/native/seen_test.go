@@ -19,7 +19,7 @@ func TestReadBeforeWrite_AppliesToToolsetsThatCanRead(t *testing.T) {
 		{coding.GeminiFamily, "read_file", "write_file", args{"file_path": "one", "content": "2\n"}},
 		{coding.GeminiFamily, "read_file", "replace", args{"file_path": "one", "instruction": "i", "old_string": "1", "new_string": "2"}},
 		{coding.AnthropicFamily, "Read", "Write", args{"file_path": "one", "content": "2\n"}},
-		{coding.OpenAIFamily, "", "apply_patch", patch}, // commands read, and nobody knows what
+		{coding.OpenAIFamily, "", "apply_patch", patch}, // commands read, and which files is unknown
 	} {
 		r := newRig(t, c.family, coding.ToolConfig{ReadBeforeWrite: true})
 		r.write("one", "1\n")

@@ -14,7 +14,7 @@ type claudeSkillIn struct {
 	Args  string `json:"args,omitempty" jsonschema:"arguments for the skill"`
 }
 
-// ClaudeSkill returns the tool of Claude Code that loads skills. base is the vendor-independent part of its spec.
+// ClaudeSkill returns Claude Code's tool that loads skills. base is the vendor-independent part of its spec.
 func ClaudeSkill(base tool.Spec, use UseSkill) tool.Tool {
 	spec := named(base, "Skill", base.Description, base.Limit)
 	return tool.New(spec, tool.Nothing, func(_ context.Context, _ *tool.Call, in claudeSkillIn) (tool.Result, error) {

@@ -1,10 +1,10 @@
-// Package netaddr tells public addresses of the internet from others.
+// Package netaddr distinguishes public internet addresses from others.
 package netaddr
 
 import "net/netip"
 
-// special lists the special-purpose address blocks of the IANA registries that netip has no methods for, and the other
-// addresses of cloud metadata services. Those with never set are refused even if private addresses are allowed.
+// special lists the special-purpose address blocks in the IANA registries that netip has no methods for, and the other
+// addresses of cloud metadata services. Entries with never set are refused even if private addresses are allowed.
 var special = []struct {
 	block netip.Prefix
 	name  string
@@ -35,7 +35,7 @@ var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96") // ends in an IPv4 address
 )
 
-// Kind returns the kind of an address, with an article, or "" for a public one. never reports whether it is refused in
+// Kind returns an address's kind, with an article, or "" for a public address. never reports whether it is refused in
 // every configuration.
 func Kind(a netip.Addr) (name string, never bool) {
 	a = a.WithZone("").Unmap()

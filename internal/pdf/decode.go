@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// decode returns the content of a stream, or the part that could be decoded. It returns nil if a filter is not
-// supported, such as those of images.
+// decode returns a stream's content, or as much as could be decoded. It returns nil if a filter is not supported, such
+// as image filters.
 func (d *document) decode(s *stream) []byte {
 	filters, params := d.resolve(s.dict["Filter"]), d.resolve(s.dict["DecodeParms"])
 	list, ok := filters.([]any)
@@ -55,7 +55,8 @@ func (d *document) filter(data []byte, filter any, param dict) []byte {
 	return nil
 }
 
-// read reads up to the remaining decoding limit. After an error it returns what was read, because the rest is damaged.
+// read reads up to the remaining decoding limit. After an error it returns the bytes read so far, because the rest is
+// damaged.
 func (d *document) read(r io.Reader) []byte {
 	data, _ := io.ReadAll(io.LimitReader(r, int64(d.left)+1))
 	if len(data) > d.left {

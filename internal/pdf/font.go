@@ -13,21 +13,21 @@ import (
 
 // font maps codes to characters.
 type font struct {
-	size    int               // bytes of a code
+	size    int               // bytes per code
 	unicode map[uint32]string // from the font's own table
 	single  [256]string       // from its encoding, for codes of one byte
 	widths  map[uint32]float64
-	width   float64 // of other codes, in thousandths of the font size; 0 if widths are unknown
+	width   float64 // width of other codes, in thousandths of the font size; 0 if widths are unknown
 	steps   int     // taken to read the tables
 }
 
-// step reports whether another code of a table may be read.
+// step reports whether another code in a table may be read.
 func (f *font) step() bool {
 	f.steps++
 	return f.steps <= 4*maxCodes
 }
 
-// fontOf returns the font of a resource.
+// fontOf returns a resource's font.
 func (w *writer) fontOf(o any) *font {
 	key, shared := o.(ref)
 	if f := w.fonts[key]; shared && f != nil {
@@ -59,7 +59,7 @@ func (w *writer) newFont(d dict) *font {
 	return f
 }
 
-// encode sets the characters of a font whose codes have one byte.
+// encode sets the characters for a font whose codes have one byte.
 func (f *font) encode(d *document, encoding any) {
 	table := charmap.Windows1252
 	base := d.resolve(encoding)
@@ -89,7 +89,7 @@ func (f *font) encode(d *document, encoding any) {
 	}
 }
 
-// measure sets the widths of a font whose codes have one byte.
+// measure sets the widths for a font whose codes have one byte.
 func (f *font) measure(d *document, font dict) {
 	first, _ := d.resolve(font["FirstChar"]).(float64)
 	unit := 1.0
@@ -106,8 +106,8 @@ func (f *font) measure(d *document, font dict) {
 	}
 }
 
-// measureWide sets the widths of a font with wider codes. Its table contains a code and a list of widths starting
-// there, or two codes and the width of all codes in between.
+// measureWide sets the widths for a font with wider codes. Its table contains a code and a list of widths starting
+// there, or two codes and the width for all codes in between.
 func (f *font) measureWide(d *document, font dict) {
 	var below dict
 	if list := d.array(font["DescendantFonts"]); len(list) > 0 {
@@ -146,7 +146,7 @@ func (f *font) measureWide(d *document, font dict) {
 // maxCodes is the maximum number of codes in a table.
 const maxCodes = 1 << 16
 
-// read reads the ToUnicode table of a font, which maps codes to characters.
+// read reads a font's ToUnicode table, which maps codes to characters.
 func (f *font) read(cmap []byte) {
 	f.unicode = map[uint32]string{}
 	p := &parser{data: cmap}
@@ -197,7 +197,7 @@ func (f *font) add(code any, n uint32, to any) {
 	}
 }
 
-// addRange adds the characters of a range of codes. chars is a list, or the characters of the first code.
+// addRange adds the characters for a range of codes. chars is a list, or the first code's characters.
 func (f *font) addRange(from, to, chars any) {
 	a, ok1 := from.(text)
 	b, ok2 := to.(text)
@@ -250,8 +250,8 @@ func printable(r rune) rune {
 	return r
 }
 
-// decode returns the characters of a text, and its width in thousandths of the font size. It skips codes that the font
-// does not map.
+// decode returns a text's characters, and its width in thousandths of the font size. It skips codes that the font does
+// not map.
 func (f *font) decode(t text) (s string, width float64) {
 	var b strings.Builder
 	for len(t) > 0 && b.Len() <= MaxText {

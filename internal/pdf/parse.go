@@ -45,7 +45,7 @@ func (p *parser) skip() {
 // end is returned after the last object.
 const end = operator("")
 
-// object reads the next object. It returns end if there is none.
+// object reads the next object. It returns end after the last.
 func (p *parser) object(depth int) any {
 	p.skip()
 	if p.pos >= len(p.data) || depth > maxDepth {
@@ -106,7 +106,7 @@ func (p *parser) word() any {
 	return n
 }
 
-// reference skips the rest of a reference, such as "0 R", if there is one.
+// reference skips the rest of a reference, such as "0 R", if it is one.
 func (p *parser) reference() bool {
 	i := p.pos
 	for i < len(p.data) && space(p.data[i]) {

@@ -16,16 +16,16 @@ import (
 	"sync"
 )
 
-// Limits of a file.
+// Limits for a file.
 const (
 	MaxDecoded = 64 << 20 // maximum size of all streams after decompression
-	MaxText    = 8 << 20  // maximum size of the text
+	MaxText    = 8 << 20  // maximum text size
 	maxObjects = 500_000
 	maxSteps   = 10_000_000 // of content streams and fonts
 	maxDepth   = 40         // of nested objects, pages and forms
 )
 
-// Errors of this package.
+// Errors in this package.
 var (
 	ErrInvalid   = errors.New("not a PDF file")
 	ErrEncrypted = errors.New("the PDF is encrypted")
@@ -33,7 +33,7 @@ var (
 	ErrNoText    = errors.New("the PDF has no text; its pages may be images")
 )
 
-// Text returns the text of a file, page by page, with an empty line between two pages.
+// Text returns a file's text, page by page, with an empty line between two pages.
 func Text(ctx context.Context, data []byte) (string, error) {
 	if !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
 		return "", ErrInvalid
@@ -126,7 +126,7 @@ func (d *document) failure() error {
 	return d.err
 }
 
-// load reads an object of the file.
+// load reads an object in the file.
 func (d *document) load(number int) any {
 	if o, ok := d.objects[number]; ok {
 		return o
@@ -164,8 +164,8 @@ func (d *document) stream(p *parser, head dict) any {
 	return &stream{head, raw[:end]}
 }
 
-// length returns the length of a stream. It does not read other streams for that, so that a chain of them cannot cause
-// deep recursion.
+// length returns a stream's length. It does not read other streams for that, so that a chain of them cannot cause deep
+// recursion.
 func (d *document) length(o any) any {
 	if r, ok := o.(ref); ok {
 		place, ok := d.places[int(r)]
@@ -177,7 +177,7 @@ func (d *document) length(o any) any {
 	return o
 }
 
-// unpack reads the objects of an object stream. Objects in the file itself take precedence.
+// unpack reads the objects in an object stream. Objects in the file itself take precedence.
 func (d *document) unpack(s *stream) {
 	data := d.decode(s)
 	first, _ := d.resolve(s.dict["First"]).(float64)
@@ -215,7 +215,7 @@ func (d *document) resolve(o any) any {
 	return nil
 }
 
-// dict returns an object as a dictionary, or the dictionary of a stream. It returns nil for other objects.
+// dict returns an object as a dictionary, or a stream's dictionary. It returns nil for other objects.
 func (d *document) dict(o any) dict {
 	switch o := d.resolve(o).(type) {
 	case dict:

@@ -14,20 +14,20 @@ type writer struct {
 	err   error
 
 	font    *font
-	size    float64 // of the font
-	scale   float64 // of the text
-	x, y    float64 // of the current line
+	size    float64 // font size
+	scale   float64 // text scale
+	x, y    float64 // start of the current line
 	leading float64 // distance to the next line
 	letter  float64 // additional space after each code
 	word    float64 // additional space after each space
-	shift   float64 // from x to the end of the text shown there
+	shift   float64 // from x to where the text shown there ends
 	moved   bool    // the position changed since the last text
-	endX    float64 // of the last text
+	endX    float64 // where the last text ends
 	lastY   float64
 	steps   int
 }
 
-// page writes the text of a page.
+// page writes a page's text.
 func (w *writer) page(page dict) {
 	w.paragraph()
 	w.font, w.moved, w.leading, w.size, w.scale, w.letter, w.word = plain(), false, 0, 1, 1, 0, 0
@@ -54,10 +54,10 @@ func (w *writer) paragraph() {
 	}
 }
 
-// maxOperands is the maximum number of operands of an operator.
+// maxOperands is the maximum number of operands per operator.
 const maxOperands = 1000
 
-// run executes the text operators of a content stream.
+// run executes the text operators in a content stream.
 func (w *writer) run(content []byte, resources dict, depth int) {
 	p := &parser{data: content}
 	var operands []any
@@ -167,7 +167,7 @@ func (w *writer) show(op operator, operands []any, resources dict) {
 	}
 }
 
-// move moves from the beginning of the current line.
+// move moves relative to where the current line begins.
 func (w *writer) move(dx, dy float64) { w.jump(w.x+dx*w.scale, w.y+dy*w.scale) }
 
 // jump moves to a position. The next text may need a line break or a space before it.

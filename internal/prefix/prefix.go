@@ -13,7 +13,7 @@ import (
 // Body is a request in two parts: the conversation, and everything else (the model, tools, instructions and settings).
 type Body struct {
 	fixed, conversation []byte
-	closing             string // of the last message, which the next request may continue
+	closing             string // end of the last message, which the next request may continue
 }
 
 // conversations names the members that are the conversation, in all protocols. Where a protocol takes everything that one
@@ -23,7 +23,7 @@ var conversations = map[string]string{"input": "", "messages": "]}", "contents":
 // marks are cache_control members. They say how far to cache and move along; the model does not read them.
 var marks = regexp.MustCompile(`,"cache_control":\{[^{}]*\}|"cache_control":\{[^{}]*\},`)
 
-// Of reads the body of a request to any API, without cache_control.
+// Of reads a request body for any API, without cache_control.
 func Of(body []byte) (b Body) {
 	body = marks.ReplaceAll(body, nil)
 	for m := wire.Value(body).Members(); m.Next(); {
@@ -57,7 +57,7 @@ func (b Body) Shared(next Body) (same, all int) {
 	return len(b.fixed) + n, all
 }
 
-// Share returns the share of the bytes of all requests but the first that repeat the request before them, in percent.
+// Share returns the percentage of bytes, in all requests but the first, that repeat the previous request.
 func Share(bodies [][]byte) float64 {
 	if len(bodies) < 2 {
 		return 0

@@ -1,4 +1,4 @@
-// Package realpath resolves symbolic links in paths of this machine.
+// Package realpath resolves symbolic links in this machine's paths.
 package realpath
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Dir returns the absolute path of a directory without symbolic links.
+// Dir returns a directory's absolute path without symbolic links.
 func Dir(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -54,8 +54,7 @@ func Resolve(path string) string {
 	}
 }
 
-// Cache resolves many paths, and looks at each directory once. What changes meanwhile may be missed. The zero value is
-// ready to use.
+// Cache resolves many paths, and reads each directory once. It may miss later changes. The zero value is ready to use.
 type Cache struct {
 	dirs map[string]*dir
 }
@@ -68,7 +67,7 @@ type dir struct {
 	names map[string]bool // what it contains, lower-case; nil if that is not known
 }
 
-// A directory is listed when so many of its entries have been asked for, unless it has too many entries.
+// A directory is listed after lookups for so many entries, unless it has too many entries.
 const (
 	listAfter  = 4
 	maxEntries = 2000

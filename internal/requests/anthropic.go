@@ -14,8 +14,8 @@ const outputTool = "reins_json_output"
 
 type anthropicParser struct{ *parser }
 
-// readAnthropic reads a request of the Messages API. Encoding the result returns the same request, except that a string
-// becomes one text block, consecutive messages of one role are merged and null members are omitted.
+// readAnthropic reads a Messages API request. Encoding the result returns the same request, except that a string
+// becomes one text block, consecutive messages with the same role are merged and null members are omitted.
 func readAnthropic(common *parser, v wire.Value) error {
 	p := anthropicParser{common}
 	p.r.Unary, p.r.NoCache = true, true
@@ -32,7 +32,7 @@ func readAnthropic(common *parser, v wire.Value) error {
 	return nil
 }
 
-// member reads a top-level member of the request.
+// member reads a top-level request member.
 func (p anthropicParser) member(name string, v wire.Value) {
 	r := p.r
 	if !v.Exists() {
@@ -132,7 +132,7 @@ func (p anthropicParser) reconcile(v wire.Value) {
 	}
 }
 
-// head returns what the adapter encodes before the messages, nil if it refuses the settings.
+// head returns the adapter's encoding before the messages, nil if it refuses the settings.
 func (p anthropicParser) head() wire.Value {
 	bare := *p.r
 	bare.Options = map[string]llm.Options{anthropicName: {Body: p.options}}

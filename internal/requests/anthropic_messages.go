@@ -212,7 +212,7 @@ func (p anthropicParser) result(v wire.Value) llm.Part {
 	return r
 }
 
-// nameOf returns the name of the tool in the call with this id.
+// nameOf returns the tool name in the call with this ID.
 func (p anthropicParser) nameOf(id string) string {
 	for i := len(p.r.Messages) - 1; i >= 0; i-- {
 		for _, part := range p.r.Messages[i].Parts {

@@ -39,7 +39,7 @@ func onlyTexts(list wire.Value) bool {
 	return list.Kind() == '['
 }
 
-// inference reads the settings of a request, if llm.Request has a field for each.
+// inference reads a request's settings, if llm.Request has a field for each.
 func inference(r *llm.Request, v wire.Value) bool {
 	if !only(v, "maxTokens", "temperature", "topP", "stopSequences") {
 		return false
@@ -119,7 +119,7 @@ func (p *parser) converseBlock(v wire.Value) llm.Part {
 	return llm.Opaque{Kind: strings.Clone(k), State: p.own(v)}
 }
 
-// firstKey returns the name of the first member of an object.
+// firstKey returns the name of an object's first member.
 func firstKey(v wire.Value) string {
 	m := v.Members()
 	m.Next()

@@ -156,7 +156,7 @@ func (p chatParser) rest(v wire.Value) error {
 	return nil
 }
 
-// head returns what the adapter encodes before the messages.
+// head returns the adapter's encoding before the messages.
 func (p chatParser) head() (wire.Value, error) {
 	bare := *p.r
 	bare.Messages = nil

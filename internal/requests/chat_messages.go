@@ -73,8 +73,8 @@ func isReasoning(key string) bool {
 	return false
 }
 
-// thinking reads the reasoning members of a message. If there is only one, and it is text, the state is its name;
-// otherwise the state holds all of them.
+// thinking reads a message's reasoning members. If it is a single text, the state is its name; otherwise the state
+// holds all of them.
 func (p chatParser) thinking(v wire.Value) []llm.Part {
 	var fields []byte
 	var text, member string
@@ -123,7 +123,7 @@ func (p chatParser) call(v wire.Value) llm.Part {
 		}
 	}
 	if args, err := wire.ParseJSON([]byte(c.Arguments)); !c.Custom && (err != nil || args.Kind() != '{') {
-		// Keep the arguments of a recorded request, even if the encoder would write others.
+		// Keep a recorded request's arguments, even if the encoder would write others.
 		fields = appendMember(fields, []byte("function"), f)
 	}
 	if len(fields) > 0 {
@@ -162,8 +162,7 @@ func (p chatParser) content(v wire.Value, role llm.Role) []llm.Part {
 	return parts
 }
 
-// part reads a content part. If it would not be encoded as it was, the original becomes the state of a text, or
-// else an opaque part.
+// part reads a content part. If its encoding would differ, the original becomes a text's state, or else an opaque part.
 func (p chatParser) part(v wire.Value) llm.Part {
 	part := understand(v)
 	if part != nil {

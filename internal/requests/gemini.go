@@ -22,13 +22,13 @@ type geminiParser struct {
 	pending []llm.ToolCall // calls that no response answered yet
 }
 
-// readGemini reads a request of the Gemini API, with names in camelCase or snake_case. Members of the body,
-// generationConfig or toolConfig that have no field become options.
+// readGemini reads a Gemini API request, with names in camelCase or snake_case. Members of the body, generationConfig
+// or toolConfig that have no field become options.
 //
-// Encoding the result returns an equal body, except that consecutive contents of one role are merged and get
-// a role, consecutive functions share a tool and have their schema as parametersJsonSchema, empty unsigned
-// text is omitted, data is in the standard base64 alphabet, calls without args have empty ones, and
-// responses without an object an empty result, and those with the id of a call the name of the call.
+// Encoding the result returns an equal body, except that consecutive contents with the same role are merged and get a
+// role, consecutive functions share a tool and have their schema as parametersJsonSchema, empty unsigned text is
+// omitted, data is in the standard base64 alphabet, calls without args get empty args, responses without an object get
+// an empty result, and responses with a call's ID get the call's name.
 func readGemini(common *parser, v wire.Value) error {
 	p := geminiParser{parser: common}
 	var system, contents, config, choice wire.Value
@@ -75,7 +75,7 @@ func camel(key []byte) string {
 	return string(out)
 }
 
-// fields returns the members of an object by their names in camelCase.
+// fields returns an object's members by their names in camelCase.
 func fields(v wire.Value) map[string]wire.Value {
 	f := make(map[string]wire.Value)
 	for m := v.Members(); m.Next(); {

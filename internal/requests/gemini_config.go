@@ -9,8 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// generationConfig reads the settings. Those that the fields of a request do not represent exactly become
-// options.
+// generationConfig reads the settings. Settings that no request field represents exactly become options.
 func (p *geminiParser) generationConfig(v wire.Value) {
 	if !v.Exists() {
 		return

@@ -81,7 +81,7 @@ func (p *geminiParser) part(v wire.Value, path string) llm.Part {
 	return llm.Opaque{Kind: memberName(v), State: p.own(v)}
 }
 
-// extras lists the unknown members of a part as dropped.
+// extras lists a part's unknown members as dropped.
 func (p *geminiParser) extras(f map[string]wire.Value, path string, known ...string) {
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if !slices.Contains(known, key) {
@@ -215,8 +215,8 @@ func (p *geminiParser) response(v wire.Value, path string) llm.Part {
 	return r
 }
 
-// returned reads the response of a function: the text of a result or error that Encode writes in the same form,
-// or else the whole object.
+// returned reads a function's response: the text in a result or error that Encode writes in the same form, or else the
+// whole object.
 func (p *geminiParser) returned(v wire.Value) llm.Text {
 	f := fields(v)
 	for _, key := range []string{"result", "error"} {
@@ -227,7 +227,7 @@ func (p *geminiParser) returned(v wire.Value) llm.Text {
 	return llm.Text{Text: string(v), State: p.own(v)}
 }
 
-// answered returns the id of the call for a response, found by its id or else by its name or position.
+// answered returns the ID of the call that a response belongs to, found by its ID or else by its name or position.
 func (p *geminiParser) answered(r llm.ToolResult) string {
 	for _, byName := range []bool{true, false} {
 		for i, c := range p.pending {
@@ -243,7 +243,7 @@ func (p *geminiParser) answered(r llm.ToolResult) string {
 	return r.ID
 }
 
-// memberName returns the name of the member that says what a part is.
+// memberName returns the name of the member that determines a part's type.
 func memberName(v wire.Value) string {
 	found := ""
 	for m := v.Members(); m.Next(); {

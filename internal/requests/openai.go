@@ -10,7 +10,7 @@ import (
 
 type openaiParser struct{ *parser }
 
-// readOpenAI reads a request of the Responses API. A missing member that Encode would write becomes a null option. Null
+// readOpenAI reads a Responses API request. A missing member that Encode would write becomes a null option. Null
 // members count as missing, and a list of one text is the same as the text. A function without strict gets it from
 // Encode, as false.
 func readOpenAI(common *parser, v wire.Value) error {

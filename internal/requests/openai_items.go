@@ -49,7 +49,7 @@ func (p openaiParser) item(n int, v wire.Value) {
 	p.add(opaqueRole(v, kind), llm.Opaque{Kind: kind, State: p.state(v)})
 }
 
-// opaqueRole returns the role of an item that is not modelled.
+// opaqueRole returns the role for an unknown item.
 func opaqueRole(v wire.Value, kind string) llm.Role {
 	switch {
 	case v.Get("role").Is("developer"):
@@ -112,8 +112,8 @@ func endsInContent(m llm.Message) bool {
 	return true
 }
 
-// content reads the content of a message or the output of a tool. Every text carries the rest. It reports
-// false if there is no content, or no text to carry the rest.
+// content reads a message's content or a tool's output. Every text carries the rest. It reports false without content,
+// or without a text to carry the rest.
 func (p openaiParser) content(v wire.Value, rest []byte) (parts []llm.Part, ok bool) {
 	if v.Kind() == '"' {
 		return []llm.Part{llm.Text{Text: v.Str(), State: p.rest(rest, nil)}}, true
@@ -131,7 +131,7 @@ func (p openaiParser) content(v wire.Value, rest []byte) (parts []llm.Part, ok b
 	return parts, carried && len(parts) > 0
 }
 
-// rest returns the state of a text. Without an id the model did not make it, and any model may get it.
+// rest returns a text's state. Without an ID the model did not write it, and any model may get it.
 func (p openaiParser) rest(message, part []byte) llm.State {
 	s := p.state(textState(message, part))
 	if !wire.Value(message).Get("id").Exists() {
@@ -215,10 +215,10 @@ func (p openaiParser) result(n int, v wire.Value) (llm.ToolResult, bool) {
 	return r, ok && r.ID != ""
 }
 
-// escaped reports whether a character of a MIME type would be escaped.
+// escaped reports whether a character in a MIME type would be escaped.
 func escaped(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
 
-// messageRest returns the members of a message item except role and content.
+// messageRest returns a message item's members except role and content.
 func messageRest(item wire.Value) []byte {
 	if item.Get("type").Is("message") {
 		return without(item, "role", "content", "type")
@@ -226,7 +226,7 @@ func messageRest(item wire.Value) []byte {
 	return without(item, "role", "content")
 }
 
-// partRest returns the members of a content part except its text.
+// partRest returns a content part's members except its text.
 func partRest(part wire.Value) []byte {
 	if part.Get("type").Is("refusal") {
 		return without(part, "text", "refusal")
@@ -234,7 +234,7 @@ func partRest(part wire.Value) []byte {
 	return without(part, "text", "refusal", "type")
 }
 
-// textState joins the two rests, or returns nil if there are none.
+// textState joins the two rests, or returns nil if both are empty.
 func textState(message, part []byte) []byte {
 	if message == nil && part == nil {
 		return nil
@@ -253,7 +253,7 @@ func textState(message, part []byte) []byte {
 	return e.Buf
 }
 
-// reasoningText returns the readable text of a reasoning item: its summaries, or else its content.
+// reasoningText returns a reasoning item's readable text: its summaries, or else its content.
 func reasoningText(item wire.Value) string {
 	for _, name := range []string{"summary", "content"} {
 		var all []string

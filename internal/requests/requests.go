@@ -1,4 +1,4 @@
-// Package requests reads the requests of the wire protocols, the inverse of what the adapters encode. The strict test
+// Package requests decodes requests in the wire protocols, the inverse of the adapters' encoding. The strict test
 // servers and `reins wire parse` use it.
 package requests
 
@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// The names of the dialects.
+// Dialect names.
 const (
 	openaiName    = "openai-responses"
 	chatName      = "openai-chat"
@@ -23,9 +23,9 @@ const (
 	bedrockName   = "bedrock-converse"
 )
 
-// Parse reads the body of a request that d could have encoded. Members without a field in llm.Request become options,
-// and items without a part type become opaque, so that encoding the request gives an equal body. Dropped lists the
-// members that cannot be represented, as paths such as "messages[2].name".
+// Parse reads a request body that d could have encoded. Members without a field in llm.Request become options, and
+// items without a part type become opaque, so that encoding the request gives an equal body. Dropped lists the members
+// that cannot be represented, as paths such as "messages[2].name".
 func Parse(d wire.Dialect, body []byte) (r *llm.Request, dropped []string, err error) {
 	read, ok := readers[d.Name()]
 	if !ok {
@@ -68,12 +68,12 @@ func (p *parser) drop(format string, args ...any) {
 	p.dropped = append(p.dropped, fmt.Sprintf(format, args...))
 }
 
-// option adds a member of the request as an option.
+// option adds a request member as an option.
 func (p *parser) option(name string, v wire.Value) {
 	p.options[name] = json.RawMessage(v.Clone())
 }
 
-// state returns state for the model of the request.
+// state returns state for the request's model.
 func (p *parser) state(data []byte) llm.State {
 	if data == nil {
 		return llm.State{}
@@ -81,7 +81,7 @@ func (p *parser) state(data []byte) llm.State {
 	return llm.State{Dialect: p.dialect.Name(), Model: p.r.Model, Data: slices.Clone(data)}
 }
 
-// own returns state for all models of the dialect.
+// own returns state for all models in the dialect.
 func (p *parser) own(data []byte) llm.State {
 	return llm.State{Dialect: p.dialect.Name(), Data: slices.Clone(data)}
 }
@@ -105,7 +105,7 @@ func only(v wire.Value, names ...string) bool {
 	return v.Kind() == '{'
 }
 
-// without returns the members of an object except those with the given names, nil if there are none.
+// without returns an object's members except those with the given names, or nil if none are left.
 func without(v wire.Value, names ...string) []byte {
 	return wire.Rest(v, func(key string, _ wire.Value) bool { return slices.Contains(names, key) })
 }

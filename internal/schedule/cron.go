@@ -1,5 +1,5 @@
-// Package schedule manages the scheduled jobs of a session: prompts for its agent, and when they are due. It does not
-// read the clock: callers pass the time.
+// Package schedule manages a session's scheduled jobs: prompts for its agent, and when they are due. It does not read
+// the clock: callers pass the time.
 package schedule
 
 import (
@@ -16,11 +16,11 @@ type Cron struct {
 	everyHour, anyDay, anyWeekday     bool   // the field is *
 }
 
-// field is one of the five fields of an expression.
+// field is one of an expression's five fields.
 type field struct {
 	name     string
 	min, max int
-	names    []string // names of the numbers, starting with min
+	names    []string // the numbers' names, starting with min
 }
 
 var fields = []field{
@@ -35,10 +35,10 @@ var short = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// Parse parses an expression of five fields: minute, hour, day of the month, month and day of the week. A field is *, a
-// number, a range, a list, or * or a range with a step, such as */15. Months and weekdays can be given by name. If both
-// the day of the month and the day of the week are restricted, a day needs to match only one of them. @hourly, @daily,
-// @weekly, @monthly and @yearly are supported too.
+// Parse parses an expression with five fields: minute, hour, day of month, month and weekday. A field is *, a number, a
+// range, a list, or * or a range with a step, such as */15. Months and weekdays can be given by name. If both day of
+// month and weekday are restricted, a day needs to match only one of them. @hourly, @daily, @weekly, @monthly and
+// @yearly are supported too.
 func Parse(text string) (c Cron, err error) {
 	if full, ok := short[strings.ToLower(strings.TrimSpace(text))]; ok {
 		text = full
@@ -75,7 +75,7 @@ func (f field) parse(text string) (set uint64, err error) {
 	return set, nil
 }
 
-// part parses an element of a list.
+// part parses a list element.
 func (f field) part(text string) (low, high, step int, err error) {
 	span, every, stepped := strings.Cut(text, "/")
 	step = 1
@@ -117,7 +117,7 @@ func (f field) number(text string) (int, error) {
 
 func has(set uint64, n int) bool { return set&(1<<n) != 0 }
 
-// onDay reports whether the expression matches the day of a time.
+// onDay reports whether the expression matches the day of t.
 func (c Cron) onDay(t time.Time) bool {
 	day, weekday := has(c.day, t.Day()), has(c.weekday, int(t.Weekday()))
 	both := day && weekday
@@ -130,7 +130,7 @@ func (c Cron) onDay(t time.Time) bool {
 // searchDays is how many days Next looks ahead: 29 February may be eight years away.
 const searchDays = 366 * 9
 
-// Next returns the first time after t that matches, in the location of t, or the zero time if there is none.
+// Next returns the first time after t that matches, in t's location, or the zero time if none does.
 //
 // When clocks change, an expression for every hour follows elapsed time. An expression with given hours matches each of
 // them once a day: the first time if an hour is repeated, and at the change if it is skipped.
@@ -168,7 +168,7 @@ func (c Cron) nextOn(midnight, t time.Time) time.Time {
 	return time.Time{}
 }
 
-// elapsed is nextOn for an expression that matches every hour. It steps through the minutes of the day in elapsed time.
+// elapsed is nextOn for an expression that matches every hour. It steps through the day's minutes in elapsed time.
 func (c Cron) elapsed(midnight, t time.Time) time.Time {
 	at := midnight
 	if t.After(at) {
@@ -182,8 +182,8 @@ func (c Cron) elapsed(midnight, t time.Time) time.Time {
 	return time.Time{}
 }
 
-// clock returns the first time at which a clock shows hour and minute. If the clock skips them, it returns the time of
-// the change.
+// clock returns the first time at which a clock shows hour and minute. If the clock skips them, it returns when the
+// clock changes.
 func clock(year int, month time.Month, day, hour, minute int, l *time.Location) time.Time {
 	t := time.Date(year, month, day, hour, minute, 0, 0, l)
 	start, end := t.ZoneBounds()

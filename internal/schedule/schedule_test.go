@@ -184,7 +184,7 @@ func TestTable_DueMissedAndLimits(t *testing.T) {
 	if jobs := table.Jobs(); len(jobs) != 1 || jobs[0].ID != hourly.ID || table.Delete(once.ID) {
 		t.Errorf("jobs %v, want only the one that repeats", jobs)
 	}
-	// It ends after 30 days, even if nobody counted.
+	// It ends after 30 days, even without calls to Due in between.
 	if due := table.Due(now.AddDate(0, 0, 31)); len(due) != 1 || due[0].Times != 717 {
 		t.Errorf("due %+v, want 717 times in 30 days", due)
 	}

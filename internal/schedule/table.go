@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// The limits of a table.
+// Limits for a table.
 const (
 	MaxJobs   = 50
 	MaxPrompt = 8000                // bytes
-	Lifetime  = 30 * 24 * time.Hour // of a job that repeats
+	Lifetime  = 30 * 24 * time.Hour // for a repeating job
 )
 
 // Job is a prompt with a schedule.
@@ -25,7 +25,7 @@ type Job struct {
 	Last     time.Time `json:"last,omitzero"` // the last time that it was due
 }
 
-// Title returns the ID and the name of a job.
+// Title returns a job's ID and name.
 func (j Job) Title() string {
 	if j.Name == "" {
 		return j.ID
@@ -50,10 +50,10 @@ func (j Job) Next(l *time.Location) time.Time {
 	return next
 }
 
-// Table holds the jobs of a session. The zero value is empty.
+// Table holds a session's jobs. The zero value is empty.
 type Table struct {
 	jobs []Job
-	made int // the number of the last ID
+	made int // the last ID's number
 }
 
 // New checks a job and returns it with a new ID, for Add.
@@ -146,7 +146,7 @@ func (t *Table) Due(now time.Time) (list []Due) {
 	return list
 }
 
-// Next returns when the next job is due, in a location, or the zero time if there is none.
+// Next returns when the next job is due, in a location, or the zero time without jobs.
 func (t *Table) Next(l *time.Location) (first time.Time) {
 	for _, j := range t.jobs {
 		if next := j.Next(l); !next.IsZero() && (first.IsZero() || next.Before(first)) {

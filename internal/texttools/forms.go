@@ -98,7 +98,7 @@ func (f *finder) read(s string, first, final bool) (n int, calls []call, v verdi
 	return c.i, calls, c.verdict
 }
 
-// marked reads calls after one of the markers.
+// marked reads calls after a marker.
 func (f *finder) marked(c *cursor) []call {
 	for i := range forms {
 		if m := &forms[i]; strings.HasPrefix(c.rest(), m.marker) {
@@ -133,7 +133,7 @@ func (f *finder) wrapped(c *cursor, end string) (calls []call) {
 }
 
 // tagged reads the content of <tool_call>: JSON (Hermes, Qwen), a function tag (Qwen coder), or a name with keys and
-// values (GLM). The end tag may be missing at the end of the text.
+// values (GLM). A text may end without the end tag.
 func (f *finder) tagged(c *cursor) (calls []call) {
 	c.space()
 	switch rest := c.rest(); {
@@ -245,7 +245,7 @@ func (f *finder) kimi(c *cursor) []call {
 	return calls
 }
 
-// known fails unless the name is that of a tool.
+// known fails unless the name is a tool's.
 func (f *finder) known(c *cursor, name string) string {
 	if _, known := f.tools[name]; !known {
 		c.fail()
@@ -253,7 +253,7 @@ func (f *finder) known(c *cursor, name string) string {
 	return name
 }
 
-// named reads the arguments of a tool.
+// named reads a tool's arguments.
 func (f *finder) named(c *cursor, name string) []call {
 	f.known(c, name)
 	c.space()
@@ -378,7 +378,7 @@ func (f *finder) invoke(c *cursor, ns string) []call {
 	return []call{{name, args.object()}}
 }
 
-// attribute returns the value of an attribute in a tag.
+// attribute returns an attribute's value in a tag.
 func attribute(tag, name string) string {
 	for _, quote := range []string{`"`, "'"} {
 		if _, rest, ok := strings.Cut(tag, " "+name+"="+quote); ok {
@@ -390,7 +390,7 @@ func attribute(tag, name string) string {
 	return ""
 }
 
-// glm reads a name, then pairs of <arg_key> and <arg_value>. The end tag may be missing at the end of the text.
+// glm reads a name, then pairs of <arg_key> and <arg_value>. A text may end without the end tag.
 func (f *finder) glm(c *cursor) []call {
 	n := strings.IndexAny(c.rest(), "<\n")
 	if n < 0 {
@@ -417,8 +417,8 @@ func (f *finder) glm(c *cursor) []call {
 	return []call{{name, args.object()}}
 }
 
-// typed returns the JSON of a value written as plain text: a string if the tool's schema requires one, otherwise
-// the JSON it contains, if any.
+// typed returns the JSON for a value written as plain text: a string if the tool's schema requires one, otherwise the
+// JSON it contains, if any.
 func (f *finder) typed(tool, key, value string) []byte {
 	schema, err := wire.ParseJSON(f.tools[tool].Parameters)
 	if err == nil && schema.Get("properties", key, "type").Is("string") || f.tools[tool].Freeform != nil {

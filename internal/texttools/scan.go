@@ -62,7 +62,7 @@ func (s *scan) release(n int) string {
 	return text
 }
 
-// due reports whether there is enough new text for another attempt. Reading a long call again for each of its pieces
+// due reports whether enough new text has arrived for another attempt. Reading a long call again for each of its pieces
 // would take quadratic time.
 func (s *scan) due(final bool) bool {
 	const short = 256
@@ -70,7 +70,7 @@ func (s *scan) due(final bool) bool {
 	return final || s.tried == 0 || size > s.tried && (size <= short || size >= s.tried+s.tried/8)
 }
 
-// marker returns the first position where a call may start, or the length of the text.
+// marker returns the first position where a call may start, or the text's length.
 func (s *scan) marker(final bool) int {
 	begun := s.begun
 	for i := 0; i < len(s.held); i++ {
@@ -116,7 +116,7 @@ func (c *cursor) fail() {
 	}
 }
 
-// end ends reading at the end of the text.
+// end stops reading where the text ends.
 func (c *cursor) end() {
 	if c.ok() && !c.final {
 		c.verdict = more
@@ -132,7 +132,7 @@ func (c *cursor) skip(set string) {
 
 func (c *cursor) space() { c.skip(" \t\r\n") }
 
-// done reports whether all of a complete text is read.
+// done reports whether a complete text was read to its end.
 func (c *cursor) done() bool { return c.ok() && c.final && c.i == len(c.s) }
 
 // try reads a literal if it is there. It fails only if the text ends within the literal.
@@ -198,7 +198,7 @@ func (c *cursor) json(brackets string) wire.Value {
 	return v
 }
 
-// closing returns the length of the object or array at the start of s, or -1.
+// closing returns the length of the object or array that begins s, or -1.
 func closing(s string) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(s); i++ {

@@ -3,8 +3,8 @@
 // It reads the common formats: JSON or XML in <tool_call>, <function=…>, <invoke name=…>, the markers of Mistral, Llama,
 // DeepSeek, Kimi and GLM, JSON in a fenced block, and JSON as the whole answer.
 //
-// Only calls of the request's tools are recovered. All other text stays the same, byte for byte. Text is held back
-// only from a possible start of a call until it is clear whether one follows.
+// Only calls to the request's tools are recovered. All other text stays the same, byte for byte. Text that may begin a
+// call is held back only until it is clear whether a call follows.
 package texttools
 
 import (
@@ -56,7 +56,7 @@ type filter struct {
 // textPart is a text part that is being scanned.
 type textPart struct {
 	scan  scan
-	index int // of the open part, or -1
+	index int // index of the open part, or -1
 	text  strings.Builder
 	split bool   // calls were recovered from it
 	space string // leading white space, held back
@@ -102,7 +102,7 @@ func (f *filter) event(ev llm.StreamEvent) bool {
 	return f.ok
 }
 
-// renumber returns an event that is not about text with our index of its part.
+// renumber returns an event that is not about text, with our index for its part.
 func (f *filter) renumber(ev llm.StreamEvent) llm.StreamEvent {
 	switch ev := ev.(type) {
 	case llm.ThinkingStart:
@@ -133,7 +133,7 @@ func (f *filter) renumber(ev llm.StreamEvent) llm.StreamEvent {
 	return ev
 }
 
-// begin adds a part for one of the provider's.
+// begin adds a part for a provider's part.
 func (f *filter) begin(theirs int) int {
 	f.index[theirs] = f.add(nil)
 	return f.index[theirs]

@@ -35,7 +35,7 @@ func speak(pieces []string) llm.StreamFunc {
 }
 
 type recovered struct {
-	text   string // of the deltas
+	text   string // text in the deltas
 	whole  *llm.Response
 	events []llm.StreamEvent
 }

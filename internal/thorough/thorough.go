@@ -15,8 +15,7 @@ func Of(all, part int) int {
 	return part
 }
 
-// OneIn returns a function that reports which of the numbered cases to run: all of them, or one in n,
-// beginning at random.
+// OneIn returns a function that reports which numbered cases to run: all of them, or one in n, beginning at random.
 func OneIn(n int) func(i int) bool {
 	n = Of(1, n)
 	first := rand.IntN(n)

@@ -16,8 +16,8 @@ import (
 	"github.com/reins-agent/reins/internal/realpath"
 )
 
-// sources are the files and directories of a project that can make Reins run a program or widen what an
-// agent may do. A directory includes everything in it.
+// sources are the files and directories in a project that can make Reins run a program or widen an agent's permissions.
+// A directory includes everything in it.
 //
 // Git's own configuration is not listed, because Reins runs git so that no setting can run a program. Neither are .env
 // files, which Reins never loads into the environment.
@@ -59,8 +59,8 @@ type File struct {
 	Hash string `json:"hash"` // SHA-256 of the content
 }
 
-// Inspect returns the project of a directory: the repository, the trusted directory above it, or else the
-// directory itself. It looks for files in every directory from the root to the given one.
+// Inspect returns a directory's project: the repository, the trusted directory above it, or else the directory itself.
+// It looks for files in every directory from the root to the given directory.
 func (s *Store) Inspect(dir string) (Project, error) {
 	real, err := realpath.Dir(dir)
 	if err != nil {
@@ -93,8 +93,8 @@ func (s *Store) Inspect(dir string) (Project, error) {
 	return p, nil
 }
 
-// root returns the root of the project of a real path. A directory with a .git that is broken or cannot be read does not
-// get the trust in what is above it. One that git ignores is a part of the project above.
+// root returns the project root for a real path. A directory with a .git that is broken or cannot be read does not
+// inherit trust from directories above it. A directory whose .git git ignores is part of the project above.
 func (s *Store) root(dir string) string {
 	for d := dir; ; d = filepath.Dir(d) {
 		if gitdir.Stops(gitdir.Host, d) {
@@ -109,7 +109,7 @@ func (s *Store) root(dir string) string {
 	}
 }
 
-// add adds a file, or all files of a directory. Links are followed inside the project only.
+// add adds a file, or all files in a directory. Links are followed inside the project only.
 func (p *Project) add(tree *os.Root, dir, name, what string) error {
 	info, err := tree.Stat(name)
 	switch {
@@ -132,7 +132,7 @@ func (p *Project) add(tree *os.Root, dir, name, what string) error {
 	return nil
 }
 
-// addDir adds all files of a directory.
+// addDir adds all files in a directory.
 func (p *Project) addDir(tree *os.Root, dir, name, what string) error {
 	return fs.WalkDir(tree.FS(), name, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -145,7 +145,7 @@ func (p *Project) addDir(tree *os.Root, dir, name, what string) error {
 	})
 }
 
-// hashFile returns the hash of a file. It fails if the file has grown beyond maxSize.
+// hashFile returns a file's hash. It fails if the file has grown beyond maxSize.
 func hashFile(tree *os.Root, name string) (string, error) {
 	f, err := tree.Open(name)
 	if err != nil {
@@ -160,7 +160,7 @@ func hashFile(tree *os.Root, name string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// changed lists the files in the directories of p that differ from the trusted ones.
+// changed lists the files in p's directories that differ from the trusted files.
 func (p Project) changed(trusted []File) []string {
 	now, then := map[string]string{}, map[string]string{}
 	for _, f := range p.Files {

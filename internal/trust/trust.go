@@ -1,5 +1,5 @@
 // Package trust records which directories the user trusts. In an untrusted project, files that can run a program or
-// widen what an agent may do are ignored.
+// widen an agent's permissions are ignored.
 //
 // Trust depends on content: it applies to the files that the user saw, until one of them changes. It covers a whole
 // repository, but not repositories nested in it. For a directory outside a repository, it also covers the
@@ -110,7 +110,7 @@ func (s *Store) Notice(p Project) (isNew bool, err error) {
 	return true, s.write(name, r)
 }
 
-// Untrust stops trusting the project of a directory. It reports whether the project was trusted.
+// Untrust stops trusting a directory's project. It reports whether the project was trusted.
 func (s *Store) Untrust(dir string) (root string, was bool, err error) {
 	real, err := realpath.Dir(dir)
 	if err != nil {
@@ -170,19 +170,19 @@ func (s *Store) outside(root string) error {
 	}
 }
 
-// The endings of the names of files: the user's decision about a project, and its files that a run has named.
+// File name suffixes: the user's decision about a project, and the project's files that a run has named.
 const (
 	suffix        = ".json"
 	noticedSuffix = ".noticed"
 )
 
-// file returns the name of the record of a project.
+// file returns the name of a project's record.
 func (s *Store) file(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+suffix)
 }
 
-// read returns the record of a project.
+// read returns a project's record.
 func (s *Store) read(root string) (record, error) {
 	r, err := readRecord(s.file(root))
 	if err == nil && r.Root != root {

@@ -78,7 +78,7 @@ func (w workspace) trust(dir string) {
 	}
 }
 
-// expect checks the state of a directory: whether it is trusted, and what has changed.
+// expect checks a directory's state: whether it is trusted, and which files have changed.
 func (w workspace) expect(dir string, trusted bool, changed ...string) {
 	w.t.Helper()
 	st, err := w.store.State(w.path(dir))
@@ -192,7 +192,7 @@ func TestAttack_SubdirectoriesCannotBringTheirOwnConfiguration(t *testing.T) {
 	w.expect("p/a", false, "a/.mcp.json")
 	w.trust("p/a")
 	w.expect("p/a", true)
-	w.trust("p") // keeps what was trusted in a
+	w.trust("p") // keeps the trusted directories in a
 	w.expect("p/a", true)
 	w.write("p/a/.mcp.json", "[]")
 	w.expect("p/a", false, "a/.mcp.json")

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// parse parses the URL of a page. It converts the host to the form that DNS and policy rules use.
+// parse parses a page's URL. It converts the host to the form that DNS and policy rules use.
 func parse(text string) (*url.URL, error) {
 	invalid := func(why string) error {
 		return tool.Errorf(tool.ValidationError, "Invalid URL: %s. Pass a URL such as https://example.com/page.", why)
@@ -80,13 +80,13 @@ func redirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// page is the response of a server.
+// page is a server's response.
 type page struct {
 	url    *url.URL // after redirects
 	status int
 	header http.Header
 	body   []byte
-	moved  string // target of a redirect that was not followed
+	moved  string // redirect target that was not followed
 }
 
 // get fetches a page within the limits.

@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// text returns the text of a page and its media type.
+// text returns a page's text and media type.
 func (c Config) text(ctx context.Context, p page) (text, media string, err error) {
 	header := p.header.Get("Content-Type")
 	media, _, err = mime.ParseMediaType(header)

@@ -21,7 +21,7 @@ func (c Config) client() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: redirect}
 }
 
-// control checks the address of a connection after the name was resolved, so that a later DNS answer cannot change it.
+// control checks a connection's address after the name was resolved, so that a later DNS answer cannot change it.
 func (c Config) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -36,7 +36,7 @@ func (c Config) fetchTool() tool.Tool {
 	}, c.fetch)
 }
 
-// connects declares the access of a request.
+// connects declares a request's access.
 func connects(u *url.URL) []policy.Access {
 	return []policy.Access{{Kind: policy.Connect, Target: u.Host}}
 }
@@ -86,7 +86,7 @@ func (c Config) fetch(ctx context.Context, _ *tool.Call, in fetchIn) (tool.Resul
 	return res, nil
 }
 
-// excerpt returns a page of a text, starting at a character offset.
+// excerpt returns one page of text, starting at a character offset.
 func excerpt(text string, offset int) tool.Result {
 	chars := utf8.RuneCountInString(text)
 	res := tool.Result{Fields: map[string]any{"chars": chars}, Notes: []string{note}}

@@ -18,11 +18,11 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The limits of the conversion to Markdown. Without them, a small page could become a very large text.
+// Limits for the conversion to Markdown. Without them, a small page could become a very large text.
 const (
 	maxNesting = 8       // levels of nested lists and quotes
-	maxCells   = 20_000  // cells of a table: rows times the longest row
-	maxNodes   = 200_000 // elements and text nodes of a page
+	maxCells   = 20_000  // table cells: rows times the longest row
+	maxNodes   = 200_000 // elements and text nodes on a page
 )
 
 // markdown converts HTML to Markdown. It returns when ctx is done, even if the conversion is still running. A running
@@ -82,7 +82,7 @@ func convert(ctx context.Context, text string, at *url.URL) (string, error) {
 	return title + strings.TrimSpace(string(b)), err
 }
 
-// clean removes invisible elements, and what would make the Markdown very large. It returns the title of the page.
+// clean removes invisible elements, and elements that would make the Markdown very large. It returns the page title.
 func clean(n *html.Node, nesting int) (title string) {
 	switch n.DataAtom {
 	case atom.Title:
@@ -127,7 +127,7 @@ func invisible(n *html.Node) bool {
 
 func rename(n *html.Node, to atom.Atom) { n.DataAtom, n.Data = to, to.String() }
 
-// cells returns the number of rows of a table times the length of the longest row.
+// cells returns a table's number of rows times the length of the longest row.
 func cells(t *html.Node) int {
 	rows, longest := 0, 0
 	for n := range t.Descendants() {
@@ -145,7 +145,7 @@ func cells(t *html.Node) int {
 	return rows * longest
 }
 
-// flatten turns the parts of a table into plain blocks.
+// flatten turns a table's parts into plain blocks.
 func flatten(t *html.Node) {
 	rename(t, atom.Div)
 	for n := range t.Descendants() {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// private offers web_fetch for servers of this machine.
+// private offers web_fetch for servers on this machine.
 var private = Config{Fetch: true, AllowPrivate: true}
 
 // run runs a call through the whole pipeline.
@@ -47,7 +47,7 @@ func runWith(t *testing.T, c Config, p policy.Policy, name string, args map[stri
 	return (&tool.Pipeline{Registry: reg, Policy: p}).Run(t.Context(), tool.Call{ID: "1", Name: name, Args: b})
 }
 
-// fetch fetches a page, which must succeed, and returns what the model sees.
+// fetch fetches a page, which must succeed, and returns the model's view of the result.
 func fetch(t *testing.T, c Config, url string) string {
 	t.Helper()
 	out := run(t, c, "web_fetch", map[string]any{"url": url})
@@ -114,7 +114,8 @@ func at(t *testing.T, address string, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// resolver starts a name server that gives the n-th query for an IPv4 address the n-th answer, and later ones the last.
+// resolver starts a name server that gives the n-th query for an IPv4 address the n-th answer, and later queries the
+// last.
 func resolver(t *testing.T, answers ...string) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -22,13 +22,13 @@ import (
 // Search configures a search engine. The host chooses its address, so it may be private.
 type Search struct {
 	Backend string // "searxng" or "brave"; "" means none
-	URL     string // of the SearXNG instance; for brave, it overrides the URL of the API
-	Key     string // of the Brave API
+	URL     string // SearXNG instance; for brave, overrides the API URL
+	Key     string // Brave API key
 }
 
-// The limits of a search.
+// Limits for a search.
 const (
-	maxAnswer    = 2 << 20 // bytes of a response
+	maxAnswer    = 2 << 20 // response bytes
 	maxResults   = 20
 	maxTitle     = 200 // characters
 	maxSnippet   = 500
@@ -44,7 +44,7 @@ type engine struct {
 	count   string // the parameter for the number of results, or ""
 }
 
-// hit is a result of a search.
+// hit is a search result.
 type hit struct {
 	Title, URL, Content string
 	Description         string // the content in responses of Brave
@@ -135,7 +135,7 @@ func (e engine) search(ctx context.Context, in searchIn) ([]hit, error) {
 		return nil, err
 	}
 	r.Header = e.header.Clone()
-	// The key must not be sent to the target of a redirect.
+	// The key must not be sent to a redirect's target.
 	client := &http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: stay,

@@ -23,7 +23,7 @@ type Trigger struct {
 	Secret webhook.Secret
 }
 
-// maxReply is the maximum size of the response to a webhook.
+// maxReply is the maximum size of a webhook's response.
 const maxReply = 16 << 10
 
 type triggerIn struct {

@@ -1,9 +1,9 @@
 // Package web provides tools for the web: web_fetch returns a page as text, web_search queries a search engine, and
-// remote_trigger calls webhooks of the user.
+// remote_trigger calls the user's webhooks.
 //
-// The tools run in the process of the host, not in the environment of a session. web_fetch connects only to public
-// addresses, unless [Config.AllowPrivate] is set. It does not send cookies or credentials, and follows redirects only
-// on the host that was approved.
+// The tools run in the host's process, not in a session's environment. web_fetch connects only to public addresses,
+// unless [Config.AllowPrivate] is set. It does not send cookies or credentials, and follows redirects only on the host
+// that was approved.
 package web
 
 import (
@@ -18,13 +18,13 @@ import (
 type Config struct {
 	// Fetch offers web_fetch.
 	Fetch bool
-	// AllowPrivate lets web_fetch and remote_trigger connect to private addresses, such as those of this machine and
-	// its network, and use the proxy of the environment. A proxy resolves names itself, so the addresses cannot be
-	// checked. Link-local addresses and those of cloud metadata are always refused.
+	// AllowPrivate lets web_fetch and remote_trigger connect to private addresses, such as this machine and its
+	// network, and use the proxy that the process environment configures. A proxy resolves names itself, so the
+	// addresses cannot be checked. Link-local and cloud metadata addresses are always refused.
 	AllowPrivate bool
 	// Search configures web_search. If its backend is empty, the tool is not offered.
 	Search Search
-	// Triggers are the webhooks of remote_trigger, by name. If there are none, the tool is not offered.
+	// Triggers are the webhooks for remote_trigger, by name. Without triggers, the tool is not offered.
 	Triggers map[string]Trigger
 
 	turn chan struct{} // slots for running conversions
@@ -35,10 +35,10 @@ type Config struct {
 	public   netip.Addr // a private address that counts as public
 }
 
-// The limits of the tools.
+// Limits for the tools.
 const (
-	maxTime      = 30 * time.Second // maximum time of a call
-	maxBody      = 5 << 20          // bytes of a page, decompressed
+	maxTime      = 30 * time.Second // maximum time per call
+	maxBody      = 5 << 20          // page bytes, decompressed
 	maxRedirects = 5
 	pageChars    = 50_000 // maximum characters that one call returns
 	maxURL       = 4096   // bytes

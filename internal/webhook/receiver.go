@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The limits of a Receiver.
+// Limits for a Receiver.
 const (
 	MaxBody     = 64 << 10 // bytes
 	MaxRate     = 30       // messages per minute

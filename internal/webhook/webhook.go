@@ -17,17 +17,17 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// The headers of a message.
+// Message headers.
 const (
 	HeaderID        = "Webhook-Id"
 	HeaderTimestamp = "Webhook-Timestamp"
 	HeaderSignature = "Webhook-Signature"
 )
 
-// Tolerance is how far the time of a message may be in the past or in the future.
+// Tolerance is how far a message's time may be in the past or in the future.
 const Tolerance = 5 * time.Minute
 
-// minSecret is the minimum length of a secret in bytes.
+// minSecret is a secret's minimum length in bytes.
 const minSecret = 16
 
 // Secret is a shared secret.
@@ -48,7 +48,7 @@ func ParseSecret(text string) (Secret, error) {
 	return Secret{key}, nil
 }
 
-// Sign sets the headers of a message.
+// Sign sets a message's headers.
 func (s Secret) Sign(h http.Header, id string, at time.Time, body []byte) {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	h.Set(HeaderID, id)
@@ -68,7 +68,7 @@ var validID = lazy.Regexp(`^[A-Za-z0-9_-]{1,128}$`)
 // errSignature is the only error for unauthorized messages, so that senders learn nothing else.
 var errSignature = errors.New("the signature is missing, wrong or too old")
 
-// Verify returns the ID of a message whose signature and time are valid.
+// Verify returns a message's ID if its signature and time are valid.
 func (s Secret) Verify(h http.Header, body []byte, now time.Time) (id string, err error) {
 	id, stamp := h.Get(HeaderID), h.Get(HeaderTimestamp)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)

@@ -23,7 +23,7 @@ func secret(t *testing.T) Secret {
 	return s
 }
 
-// The example of the Standard Webhooks libraries.
+// The example in the Standard Webhooks libraries.
 func TestSign_AgreesWithTheStandard(t *testing.T) {
 	s, err := ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
@@ -231,7 +231,7 @@ func TestReceiver_Handles16RequestsAtTheSameTime(t *testing.T) {
 	})
 }
 
-// A sender that never finishes its body is cut off.
+// A sender that never finishes its body is disconnected.
 func TestServe_SlowBody(t *testing.T) {
 	defer func(d time.Duration) { bodyTime = d }(bodyTime)
 	bodyTime = 50 * time.Millisecond

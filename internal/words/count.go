@@ -27,7 +27,7 @@ var (
 		`|\bthere (is|are) (no|nobody|nothing)\b|\bnobody\b|\bpeople\b|\bsomebody\b|\bworks? too\b|\bsays? so\b`)
 )
 
-// count holds the figures of a text.
+// count holds a text's figures.
 type count struct {
 	words     int
 	genitives int
@@ -55,8 +55,8 @@ func (f file) isGo() bool {
 	return strings.HasSuffix(f.path, ".go")
 }
 
-// measure counts the words of a file, or of the Go and Markdown files below a directory.
-// It skips test data and hidden directories.
+// measure counts the words in a file, or in the Go and Markdown files below a directory. It skips test data and hidden
+// directories.
 func measure(root string) ([]file, error) {
 	var files []file
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -123,7 +123,7 @@ func (f file) list(w io.Writer) {
 	}
 }
 
-// worst returns the files in order of their rate, files with few words last.
+// worst returns the files sorted by rate, files with few words last.
 func worst(files []file) []file {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b file) int {

@@ -4,7 +4,7 @@
 //
 //	go run ./internal/words [-top N] [-check] [-list] [FILE or DIR]
 //
-// With -list it prints each sentence that has one of the phrases.
+// With -list it prints each line that has one of the phrases.
 package main
 
 import (

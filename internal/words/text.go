@@ -50,7 +50,7 @@ var (
 	flagRow    = regexp.MustCompile("^\\| *`-")
 )
 
-// prose returns the text of a Markdown file without code, link targets and tables of flags.
+// prose returns a Markdown file's text without code, link targets and tables of flags.
 func prose(src []byte) []line {
 	var lines []line
 	fenced := false

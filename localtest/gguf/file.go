@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// file collects the parts of a file in version 3 of the format: metadata, descriptions of tensors, data.
+// file collects the parts of a version 3 file: metadata, tensor descriptions, data.
 type file struct {
 	keys, infos, data bytes.Buffer
 	nkeys, ntensors   uint64

@@ -1,9 +1,9 @@
 // Package gguf writes model files whose answers are scripted.
 //
-// A file has the form of a real model (llama architecture, one layer, a byte-level tokenizer) and runs in real
-// servers. Its weights are a table that says which token follows each token: the layer adds nothing, the embedding
-// of a token is one dimension, and the output matrix maps this dimension to the next token. So tests with
-// such a file check the protocol of a real server, not the quality of answers.
+// A file has the form of a real model (llama architecture, one layer, a byte-level tokenizer) and runs in real servers.
+// Its weights are a table that gives the token after each token: the layer adds nothing, a token's embedding is one
+// dimension, and the output matrix maps this dimension to the next token. So tests with such a file check a real
+// server's protocol, not the quality of answers.
 package gguf
 
 import (
@@ -13,12 +13,12 @@ import (
 
 // Model describes a scripted model.
 type Model struct {
-	// Answers are what the model says. It says answer n after a prompt that ends with Cue(n), and nothing after
-	// any other prompt.
+	// Answers are the model's answers: answer n after a prompt that ends with Cue(n), and nothing after any other
+	// prompt.
 	Answers []string
 	// Endless repeats each answer forever.
 	Endless bool
-	// Context is the largest context window of the model in tokens.
+	// Context is the model's largest context window in tokens.
 	Context int
 	// Sample is a text from which the tokenizer learns words. Without it, each byte is a token.
 	Sample string

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// say follows the table of a vocabulary from the cue of an answer, for a limited number of tokens.
+// say follows a vocabulary's table from an answer's cue, for a limited number of tokens.
 func say(v *vocabulary, answer int) (tokens int, text string) {
 	byRune := map[rune]byte{}
 	for b, r := range runes {

@@ -13,7 +13,7 @@ const learned = 1000
 // word is a word or punctuation. The tokenizer joins bytes only within them.
 var word = regexp.MustCompile(` ?\pL+| ?[^\s\pL\pN]+`)
 
-// learn adds the tokens that byte-pair encoding finds in the words of a text.
+// learn adds the tokens that byte-pair encoding finds in a text's words.
 func (v *vocabulary) learn(sample string) {
 	count := map[string]int{}
 	for _, w := range word.FindAllString(sample, -1) {

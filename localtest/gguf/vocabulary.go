@@ -67,8 +67,8 @@ func (v *vocabulary) follow(from, to int) {
 	v.width++
 }
 
-// weights returns the embedding and the output matrix, a row for each token. The score of a token is the product of
-// its row of the output and the embedding of the token before it.
+// weights returns the embedding and the output matrix, a row for each token. A token's score is the product of its
+// output row and the previous token's embedding.
 func (v *vocabulary) weights() (embedding, output []float32) {
 	n := len(v.tokens) * v.width
 	embedding, output = make([]float32, n), make([]float32, n)
@@ -79,8 +79,8 @@ func (v *vocabulary) weights() (embedding, output []float32) {
 	return embedding, output
 }
 
-// split splits an answer into pieces that are not tokens yet. They have four bytes, or more where that is
-// necessary. A piece may end within a character, as those of real models do.
+// split splits an answer into pieces that are not tokens yet. They have four bytes, or more where that is necessary. A
+// piece may end within a character, as real models' pieces do.
 func (v *vocabulary) split(answer string) ([]string, error) {
 	var pieces []string
 	used := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Init makes dir the top of a repository: the least that git takes for one.
+// Init makes dir the top of a minimal repository that git accepts.
 func Init(t testing.TB, dir string) {
 	t.Helper()
 	err := errors.Join(
