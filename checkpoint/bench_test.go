@@ -12,10 +12,10 @@ import (
 	"github.com/reins-agent/reins/internal/search"
 )
 
-// benchFiles is the number of files in the benchmarks.
+// benchFiles is the number of files in each benchmark.
 const benchFiles = 20_000
 
-// bigWorkspace creates a workspace of 2,000 directories, with some ignore rules.
+// bigWorkspace creates a workspace with 2,000 directories and some ignore rules.
 func bigWorkspace(b *testing.B) *workspace {
 	w := newWorkspace(b)
 	w.write(".gitignore", "*.o\n*.log\nnode_modules/\n/dist/\n!keep.log\n")
@@ -30,8 +30,8 @@ func benchPath(i int) string {
 	return fmt.Sprintf("top%d/package%d/inner%d/source_file_%d.go", i%20, i%400, i%2000, i)
 }
 
-// BenchmarkTake takes a checkpoint of 20,000 files of which 5 changed, with a store opened anew as after
-// a restart. The floor is a walk over the same tree with an lstat of each file.
+// BenchmarkTake takes a checkpoint of 20,000 files of which 5 changed, with a newly opened store, as after a restart.
+// The floor is a walk over the same tree with an lstat per file.
 func BenchmarkTake(b *testing.B) {
 	w := bigWorkspace(b)
 	b.Run("floor=lstat", func(b *testing.B) {
@@ -140,7 +140,7 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-// withCPU runs a benchmark's loop and reports the CPU time of an iteration.
+// withCPU runs a benchmark loop and reports the CPU time per iteration.
 func withCPU(b *testing.B, loop func()) {
 	start := cpuTime()
 	loop()

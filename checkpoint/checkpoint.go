@@ -1,43 +1,41 @@
-// Package checkpoint takes snapshots of a workspace and restores them. It does not need git and never changes
-// a repository: nothing named .git is recorded, written or removed.
+// Package checkpoint takes snapshots of a workspace and restores them. It does not need git and never changes a
+// repository: nothing named .git is recorded, written or removed.
 //
 // # What is recorded
 //
-// [Store.Take] records every regular file, symbolic link and directory of the workspace, tracked or
-// not, except what ignore files exclude. Ignore files are those that package search respects
-// (.gitignore, .ignore, .rgignore, info/exclude and the user's global one), and .gitignore also applies
-// outside a repository. Ignored files in the index of the workspace's repository are recorded too, but
-// Restore never removes them: they may have existed, ignored, before the checkpoint.
+// [Store.Take] records every regular file, symbolic link and directory in the workspace, tracked or not, except files
+// excluded by ignore files. Package search respects the same ignore files (.gitignore, .ignore, .rgignore, info/exclude
+// and the user's global file), and .gitignore also applies outside a repository. Ignored files in the index of the
+// workspace's repository are recorded too, but Restore never removes them: they may have existed, ignored, before the
+// checkpoint.
 //
 // Content, permission bits and link targets are exact, and empty directories are included. Owners, times, extended
 // attributes and hard links are not recorded. Devices, FIFOs and sockets are skipped.
 //
 // # How it is stored
 //
-// As in git, a directory is a list of entries with the hashes of their contents, a checkpoint is the
-// hash of its root, and checkpoints share what did not change. The new objects of a checkpoint are
-// written to one file, a pack. The pack is durable before the record that creates the checkpoint is
-// written, so a crash leaves a complete checkpoint or none. Every object is checked against its hash
-// when it is read; [Verify] checks all of them.
+// As in git, a directory is a list of entries with content hashes, a checkpoint is its root's hash, and checkpoints
+// share unchanged objects. New objects are written to one file, a pack. The pack is durable before the record that
+// creates the checkpoint is written, so a crash leaves a complete checkpoint or none. Every object is checked against
+// its hash when it is read; [Verify] checks all of them.
 //
-// An index caches the size, times and inode of each file, so that unchanged files are not read again. A file
-// that was modified very recently is always read, because another change might not change its times. Losing
-// the index only costs time.
+// An index caches size, times and inode for each file, so that unchanged files are not read again. A file that was
+// modified very recently is always read, because another change might not change its times. Losing the index only costs
+// time.
 //
 // # How it is restored
 //
-// [Store.Restore] first takes a checkpoint of the current state, so that a restore can be undone. It
-// overwrites and removes only what that checkpoint contains. Each file is replaced atomically. Files
-// created since are removed unless the ignore rules before or after the restore exclude them, and
-// directories that are not empty stay. Symbolic links are never followed. What could not be restored is
-// listed in an [IncompleteError]; the rest is restored.
+// [Store.Restore] first takes a checkpoint of the current state, so that a restore can be undone. It overwrites and
+// removes only what that checkpoint contains. Each file is replaced atomically. Files created since are removed unless
+// the ignore rules before or after the restore exclude them, and directories that are not empty stay. Symbolic links
+// are never followed. Failures are listed in an [IncompleteError]; everything else is restored.
 //
 // Changes that others made can be kept, or reported before anything is restored: with [RestoreOptions].Wrote, the
-// caller names what it changed itself, which [Store.View] and [Store.Identify] tell; with Left, it names the states
-// in which it left the workspace.
+// caller names its own changes, which [Store.View] and [Store.Identify] find; with Left, it names the states in which
+// it left the workspace.
 //
-// Between calls, a Store keeps nothing in memory and no files open. One lock per store serializes all calls,
-// including those of other processes.
+// Between calls, a Store keeps nothing in memory and no files open. One lock per store serializes all calls, including
+// calls by other processes.
 package checkpoint
 
 import (
@@ -56,28 +54,28 @@ type Config struct {
 	// Dir is the workspace.
 	Dir string
 
-	// Store is the directory for the data, created if it is missing. It serves one workspace. If it is
-	// inside the workspace, it is not recorded.
+	// Store is the data directory, created if it is missing. It serves one workspace. If it is inside the workspace, it
+	// is not recorded.
 	Store string
 
-	// Exclude lists more directories to neither record nor restore, such as the directory of session
-	// logs. They need not exist yet, and may be outside the workspace.
+	// Exclude lists more directories to neither record nor restore, such as the session directory. They need not exist
+	// yet, and may be outside the workspace.
 	Exclude []string
 
-	// MaxBytes limits the total size of the recorded files, MaxFiles the number of recorded files,
-	// links and directories. Zero means 2 GiB and 200,000.
+	// MaxBytes limits the total size of recorded files, MaxFiles the number of recorded files, links and directories.
+	// Zero means 2 GiB and 200,000.
 	MaxBytes int64
 	MaxFiles int
 
-	// Keep is the maximum number of checkpoints; zero keeps all. When there are more, the oldest are
-	// removed, an eighth of the maximum at a time.
+	// Keep is the maximum number of checkpoints; zero keeps all. When there are more, the oldest are removed, an eighth
+	// of the maximum at a time.
 	Keep int
 }
 
-// A Store holds the checkpoints of a workspace. Its methods may be called concurrently.
+// A Store holds a workspace's checkpoints. Its methods may be called concurrently.
 type Store struct {
 	workspace string   // absolute, without symbolic links
-	dir       string   // of the data, likewise
+	dir       string   // data directory, likewise
 	excluded  []string // directories that are not recorded, relative to the workspace
 	maxBytes  int64
 	maxFiles  int
@@ -131,7 +129,7 @@ func (s *Store) exclude(dirs []string) error {
 	return nil
 }
 
-// Dir returns the real path of the workspace, with slashes.
+// Dir returns the workspace's real path, with slashes.
 func (s *Store) Dir() string { return filepath.ToSlash(s.workspace) }
 
 // Real returns a path with slashes and without symbolic links in its directory. The path itself may be a link.
@@ -166,7 +164,7 @@ func (s *Store) relative(paths []string) ([]string, error) {
 	return list, nil
 }
 
-// under reports whether path is one of dirs or inside one. "" contains every path.
+// under reports whether path is in dirs or inside one of them. "" contains every path.
 func under(dirs []string, path string) bool {
 	for _, d := range dirs {
 		if d == "" || d == path || strings.HasPrefix(path, d) && path[len(d)] == '/' {

@@ -94,7 +94,7 @@ func TestRestore_LeavesExcludedDirectoriesAlone(t *testing.T) {
 	a := w.take()
 	w.write("f", "2")
 	w.write("logs/old", "2")
-	w.write(".state/sessions/new", "2") // the directory is made only now
+	w.write(".state/sessions/new", "2") // the directory is created only now
 	equal(t, "status", w.status(a), "~f")
 	b := w.take()
 	w.restore(a)

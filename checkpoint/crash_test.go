@@ -63,7 +63,7 @@ func killedAt(t *testing.T, base, task string, step int) bool {
 	return err != nil
 }
 
-// build creates two very different states and returns the checkpoint of the first.
+// build creates two very different states and returns a checkpoint for the first.
 func build(w *workspace) (first ID, one, two map[string]string) {
 	for i := range 6 {
 		w.write(fmt.Sprintf("d%d/f", i), strings.Repeat(fmt.Sprint("one ", i), 100))
@@ -169,7 +169,7 @@ func TestPrune_KilledAtAnyStepKeepsTheRest(t *testing.T) {
 		base := t.TempDir()
 		w := openWorkspace(t, base)
 		build(w)
-		// A large pack of mostly unused objects, so that the others are moved.
+		// A large pack with mostly unused objects, so that the others are moved.
 		w.write("dies", noise(1<<20))
 		w.write("lives", "on")
 		w.take()
@@ -197,7 +197,7 @@ func noise(size int) string {
 	return string(b)
 }
 
-// failing makes the n-th step of a store fail with ENOSPC.
+// failing makes a store's n-th step fail with ENOSPC.
 func (w *workspace) failing(n int) (failed *bool) {
 	failed = new(bool)
 	w.store.step = func(string) error {

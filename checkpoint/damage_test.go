@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// storeFiles lists the packs and records of a store.
+// storeFiles lists a store's packs and records.
 func (w *workspace) storeFiles() []string {
 	w.t.Helper()
 	var files []string
@@ -20,7 +20,7 @@ func (w *workspace) storeFiles() []string {
 	return files
 }
 
-// damaged runs f with each file of the store damaged in turn, at the given number of places.
+// damaged runs f with each store file damaged in turn, at the given number of places.
 func (w *workspace) damaged(places int, f func(what string)) {
 	w.t.Helper()
 	for _, path := range w.storeFiles() {
@@ -94,7 +94,7 @@ func TestRestore_ChangesNothingIfAContentIsMissing(t *testing.T) {
 	id := w.take()
 	w.write("a", "two")
 	w.write("b", "two")
-	must(t, os.Remove(packs[0])) // with the content of b
+	must(t, os.Remove(packs[0])) // with b's content
 	present := w.state()
 	if _, err := w.store.Restore(context.Background(), id, RestoreOptions{}); !isDamage(err) {
 		t.Errorf("got error %v, want a DamagedError", err)
@@ -238,7 +238,7 @@ func TestStore_WorksWithADamagedRecord(t *testing.T) {
 	ids = append(ids, w.take())
 	w.restore(ids[2])
 	w.restore(ids[0])
-	// The damaged one is removed in its turn, and then unused objects are too.
+	// The damaged checkpoint is removed in its turn, and then unused objects are too.
 	if removed, err := w.prune(4); !isDamage(err) || len(removed) != 1 || removed[0] != ids[0] {
 		t.Errorf("pruned %v, want %v; error %v, want a DamagedError", removed, ids[:1], err)
 	}

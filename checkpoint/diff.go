@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// ChangeKind is what happened to a path.
+// ChangeKind is the kind of change to a path.
 type ChangeKind string
 
-// The kinds of changes. A file that became a link or a directory is modified.
+// Kinds of changes. A file that became a link or a directory is modified.
 const (
 	Added    ChangeKind = "added"
 	Modified ChangeKind = "modified"
 	Deleted  ChangeKind = "deleted"
 )
 
-// Change is a difference between two states of a workspace. Directories that were created or removed, or
-// whose mode changed, are included.
+// Change is a difference between two workspace states. Directories that were created or removed, or whose mode changed,
+// are included.
 type Change struct {
 	Path string // relative to the workspace, with slashes
 	Kind ChangeKind
@@ -40,8 +40,8 @@ func newChange(path string, old, new *entry) Change {
 	return Change{path, kind, old, new}
 }
 
-// Diff lists the changes from one checkpoint to another in path order. If paths are given, it compares
-// only these and what is inside them. [Store.Unified] shows a change as text.
+// Diff lists the changes between two checkpoints in path order. If paths are given, it compares only these and what is
+// inside them. [Store.Unified] shows a change as text.
 func (s *Store) Diff(ctx context.Context, from, to ID, paths ...string) (changes []Change, err error) {
 	err = s.locked(ctx, "compare checkpoints", func() error {
 		old, err := s.readRecord(from)
@@ -63,7 +63,7 @@ func (s *Store) Diff(ctx context.Context, from, to ID, paths ...string) (changes
 	return changes, err
 }
 
-// compare lists the changes from old to new, of which only root and unreadable are used.
+// compare lists the changes from old to new, using only their root and unreadable fields.
 func (s *Store) compare(ctx context.Context, o *objects, old, new Checkpoint, paths []string) ([]Change, error) {
 	paths, err := s.relative(paths)
 	if err != nil {
@@ -77,17 +77,17 @@ func (s *Store) compare(ctx context.Context, o *objects, old, new Checkpoint, pa
 	return c.changes, err
 }
 
-// comparison walks two trees side by side and skips what they share.
+// comparison walks two trees side by side and skips shared subtrees.
 type comparison struct {
 	objects  *objects
 	paths    []string // what to compare
 	excluded []string // what not to compare
 	changes  []Change
 
-	unknownOld, unknownNew []string // what could not be read, and is not missing
+	unknownOld, unknownNew []string // unreadable rather than missing
 }
 
-// trees compares two directories. One may be something else, or missing.
+// trees compares two directories. One may be another kind of entry, or missing.
 func (c *comparison) trees(ctx context.Context, dir string, old, new *entry) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
-// tempPrefix starts the names of files of the store that are not complete yet.
+// tempPrefix starts the names of incomplete store files.
 const tempPrefix = "tmp-"
 
 // do makes one change to the disk.
@@ -26,7 +26,7 @@ func (s *Store) do(what string, change func() error) error {
 	return change()
 }
 
-// createTemp creates a temporary file in a directory of the store.
+// createTemp creates a temporary file in a store directory.
 func (s *Store) createTemp(dir string) (f *os.File, err error) {
 	err = s.do("create", func() error {
 		f, err = os.OpenFile(filepath.Join(dir, tempPrefix+newName()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -63,8 +63,8 @@ func newName() string {
 
 var errNotRegular = errors.New("not a regular file")
 
-// openRegular opens a regular file for reading. It fails with errNotRegular for anything else, such as
-// a FIFO, which could block forever.
+// openRegular opens a regular file for reading. It fails with errNotRegular for any other kind, such as a FIFO, which
+// could block forever.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Store) locked(ctx context.Context, what string, f func() error) error {
 	return nil
 }
 
-// lock waits for the lock of the store. The operating system releases it when the process dies.
+// lock waits for the store lock. The operating system releases it when the process dies.
 func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(s.dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

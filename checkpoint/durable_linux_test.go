@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A pipe and /proc cannot be synced, so the error shows that it was tried.
+// A pipe and /proc cannot be synced, so the error shows that syncing was tried.
 func TestPublish_SyncsTheFileAndTheDirectory(t *testing.T) {
 	w := newWorkspace(t)
 	r, pipe, err := os.Pipe()

@@ -111,7 +111,7 @@ func TestPrune_RewritesPacksFrom1MiBOnAndMergesMoreThan32SmallOnes(t *testing.T)
 	w.verify()
 }
 
-// storeSize returns the total size of the packs.
+// storeSize returns the total pack size.
 func (w *workspace) storeSize() (size int64) {
 	w.t.Helper()
 	packs, err := filepath.Glob(filepath.Join(w.store.packs(), "*"))

@@ -9,12 +9,12 @@ import (
 // ErrNotFound is wrapped by errors about a checkpoint that the store does not have.
 var ErrNotFound = errors.New("no such checkpoint")
 
-// ErrTooLarge is wrapped by errors about a workspace above the limits of its [Config].
+// ErrTooLarge is wrapped by errors about a workspace above its [Config] limits.
 var ErrTooLarge = errors.New("workspace too large for a checkpoint")
 
-// DamagedError reports a file of the store that is not as it was written.
+// DamagedError reports a store file that is not as it was written.
 type DamagedError struct {
-	File   string // in the store
+	File   string // relative to the store
 	Reason string
 }
 
@@ -27,7 +27,7 @@ func isDamage(err error) bool {
 	return errors.As(err, &damaged)
 }
 
-// PathError reports a problem with one file of the workspace.
+// PathError reports a problem with one workspace file.
 type PathError struct {
 	Path string // relative to the workspace, with slashes
 	Err  error
@@ -37,10 +37,10 @@ func (e PathError) Error() string { return e.Path + ": " + e.Err.Error() }
 
 func (e PathError) Unwrap() error { return e.Err }
 
-// IncompleteError reports what Restore could not restore. Everything else was restored.
+// IncompleteError reports paths that Restore could not restore. Everything else was restored.
 type IncompleteError struct {
 	ID     ID
-	Before ID // the checkpoint of the state before
+	Before ID // checkpoint of the previous state
 	Failed []PathError
 }
 
@@ -63,11 +63,11 @@ func (e *IncompleteError) Unwrap() []error {
 
 // LaterError reports that restoring would undo changes that others made. Nothing was restored.
 type LaterError struct {
-	Changes []Change // what restoring would do to these files
-	// Unsure lists those that perhaps only others changed. It is set only by traced restores.
+	Changes []Change // what restoring would do to the files that others changed
+	// Unsure lists files that perhaps only others changed. It is set only by traced restores.
 	Unsure []string
-	// Unknown is set if none of the states in which the caller left the workspace can be read. Changes
-	// is then everything that restoring would do.
+	// Unknown is set if none of the states in which the caller left the workspace can be read. Changes then lists
+	// everything that restoring would do.
 	Unknown bool
 }
 
@@ -85,7 +85,7 @@ func (e *LaterError) Error() string {
 	return "nothing restored: these files were changed by others too: " + abridge(names, ", ")
 }
 
-// abridge joins the first three elements of a list and counts the others.
+// abridge joins the first three elements and counts the others.
 func abridge(list []string, sep string) string {
 	const shown = 3
 	if more := len(list) - shown; more > 0 {

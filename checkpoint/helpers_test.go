@@ -26,7 +26,7 @@ func must(t tb, err error) {
 	}
 }
 
-// workspace is a directory and the store of its checkpoints.
+// workspace is a directory and its checkpoint store.
 type workspace struct {
 	t     tb
 	dir   string
@@ -81,7 +81,7 @@ func (w *workspace) restore(id ID, paths ...string) Restored {
 	return r
 }
 
-// prune removes all checkpoints except the newest keep and those named.
+// prune removes all checkpoints except the newest keep and the named ones.
 func (w *workspace) prune(keep int, named ...ID) (removed []ID, err error) {
 	err = w.store.locked(context.Background(), "prune", func() error {
 		removed, err = w.store.prune(context.Background(), keep, named)

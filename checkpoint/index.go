@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// The index caches the content hashes of files. It contains the settled files of a snapshot:
+// The index caches content hashes. It contains a snapshot's settled files:
 //
 //	magic, then for each folder: path, number of files, and for each file: entry, size, times, inode;
 //	at the end the SHA-256 of everything before

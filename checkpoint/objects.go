@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// maxObject limits the size of an object, so that a damaged table cannot exhaust memory. Only the list
-// of an enormous directory comes near it.
+// maxObject limits the object size, so that a damaged table cannot exhaust memory. Only the list for an enormous
+// directory comes near it.
 const maxObject = 1 << 30
 
 // objects reads the packs that a store has when it is opened. It is not safe for concurrent use.
 type objects struct {
 	where   map[hash]location
 	packs   []*pack
-	damaged []error // packs that cannot be used
+	damaged []error // about unusable packs
 	inflate io.ReadCloser
 }
 
@@ -36,8 +36,7 @@ type location struct {
 	span
 }
 
-// openObjects reads the tables of all packs and removes incomplete files of crashed writers. It
-// requires the lock.
+// openObjects reads all pack tables and removes incomplete files that crashed writers left. It requires the lock.
 func openObjects(dir string) (*objects, error) {
 	o := &objects{where: map[hash]location{}}
 	entries, err := os.ReadDir(dir)
@@ -57,7 +56,7 @@ func openObjects(dir string) (*objects, error) {
 	return o, nil
 }
 
-// load adds a pack. The objects of a damaged pack count as missing.
+// load adds a pack. Objects in a damaged pack count as missing.
 func (o *objects) load(path string) error {
 	f, err := openRegular(path)
 	if errors.Is(err, errNotRegular) {
@@ -114,8 +113,8 @@ func (o *objects) read(h hash) ([]byte, error) {
 
 func missing(h hash) error { return &DamagedError{"packs", "missing object " + h.String()} }
 
-// extract reads and decompresses an object. The caller checks the hash, so data that does not
-// decompress is not an error here.
+// extract reads and decompresses an object. The caller checks the hash, so data that does not decompress is not an
+// error here.
 func (o *objects) extract(at location) ([]byte, error) {
 	if at.pack.file == nil {
 		f, err := os.Open(at.pack.path)
@@ -169,7 +168,7 @@ func (o *objects) pieces(e *entry) ([]hash, error) {
 	return hs, nil
 }
 
-// holds reports whether all objects of a file exist.
+// holds reports whether all a file's objects exist.
 func (o *objects) holds(e *entry) bool {
 	if e.kind == fileKind || !o.has(e.hash) {
 		return o.has(e.hash)
@@ -178,7 +177,7 @@ func (o *objects) holds(e *entry) bool {
 	return err == nil && !slices.ContainsFunc(hs, func(h hash) bool { return !o.has(h) })
 }
 
-// copyTo writes the content of a file.
+// copyTo writes a file's content.
 func (o *objects) copyTo(w io.Writer, e *entry) error {
 	hs, err := o.pieces(e)
 	if err != nil {
@@ -196,7 +195,7 @@ func (o *objects) copyTo(w io.Writer, e *entry) error {
 	return nil
 }
 
-// tree returns the entries of a directory.
+// tree returns a directory's entries.
 func (o *objects) tree(h hash) ([]entry, error) {
 	data, err := o.read(h)
 	if err != nil {
@@ -209,7 +208,7 @@ func (o *objects) tree(h hash) ([]entry, error) {
 	return entries, nil
 }
 
-// find returns the entry of a path below a tree, or nil.
+// find returns the entry for a path below a tree, or nil.
 func (o *objects) find(tree hash, path string) (*entry, error) {
 	at := &entry{kind: dirKind, hash: tree}
 	for name := range strings.SplitSeq(path, "/") {

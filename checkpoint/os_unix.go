@@ -12,7 +12,7 @@ const openNonblock = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
 const errNotEmpty = syscall.ENOTEMPTY
 
-// syncDir makes the entries of a directory durable.
+// syncDir makes directory entries durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -22,7 +22,7 @@ func syncDir(dir string) error {
 	return f.Sync()
 }
 
-// keepOwner gives f the owner of the file that it will replace, if permitted.
+// keepOwner gives f the owner of old, which it will replace, if permitted.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	if st, ok := old.Sys().(*syscall.Stat_t); ok {
 		f.Chown(int(st.Uid), int(st.Gid))

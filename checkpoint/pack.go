@@ -15,13 +15,12 @@ import (
 	"sync"
 )
 
-// A pack contains objects, a table of their positions, and a footer:
+// A pack contains objects, a table with their positions, and a footer:
 //
 //	table   for each object: hash (32), offset (8), stored length (4), length (4)
-//	footer  offset of the table (8), hash of table and offset (32), magic (8)
+//	footer  table offset (8), hash over table and offset (32), magic (8)
 //
-// Numbers are big-endian. An object whose stored length is less than its length is compressed with
-// DEFLATE.
+// Numbers are big-endian. An object whose stored length is less than its length is compressed with DEFLATE.
 const (
 	packMagic   = "reinspk1"
 	tableRow    = sha256.Size + 8 + 4 + 4
@@ -35,17 +34,16 @@ type hash [sha256.Size]byte
 
 func (h hash) String() string { return hex.EncodeToString(h[:]) }
 
-// span is the position of an object in its pack.
+// span is an object's position in its pack.
 type span struct {
 	offset       int64
 	stored, size uint32
 }
 
-// packWriter writes new objects to a pack, which is created with the first one. Objects may be added
-// concurrently.
+// packWriter writes new objects to a pack, which is created with the first object. Objects may be added concurrently.
 type packWriter struct {
 	store *Store
-	have  func(hash) bool // objects that need not be written
+	have  func(hash) bool // reports objects that need not be written
 
 	deflaters sync.Pool
 
@@ -55,7 +53,7 @@ type packWriter struct {
 	file   *os.File
 	out    *bufio.Writer
 	offset int64
-	err    error // the first failure, after which the pack is useless
+	err    error // first failure, after which the pack is useless
 }
 
 func newPackWriter(s *Store, have func(hash) bool) *packWriter {
@@ -124,7 +122,7 @@ func (p *packWriter) deflate(data []byte) []byte {
 		d.w, _ = flate.NewWriter(&d.buf, flate.BestSpeed) // fails only for an invalid level
 	}
 	defer p.deflaters.Put(d)
-	// Try the beginning first: compressing all of it may be wasted effort.
+	// Try the beginning first: compressing everything may be wasted effort.
 	const head = 64 << 10
 	if len(data) > 2*head && !d.pays(data[:head]) || !d.pays(data) {
 		return data
@@ -189,13 +187,13 @@ func (p *packWriter) abort() {
 	}
 }
 
-// row is a row of a pack's table.
+// row is a row in a pack table.
 type row struct {
 	hash
 	span
 }
 
-// readTable reads the table of a pack.
+// readTable reads a pack table.
 func readTable(f *os.File, size int64) ([]row, error) {
 	var footer [footerSize]byte
 	if _, err := f.ReadAt(footer[:], max(0, size-footerSize)); err != nil {

@@ -23,8 +23,8 @@ func TestPrune_TheNewestAlwaysStays(t *testing.T) {
 	equal(t, "status", w.status(newest), "")
 }
 
-// A file that was written within the tick of the clock of a checkpoint may change again without its times
-// showing it. It counts as settled when the tick is over.
+// A file that was written within a checkpoint's clock tick may change again without a change to its times. It counts as
+// settled when the tick is over.
 func TestIdentity_SettlesAfterATick(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.UTC)
 	for name, c := range map[string]struct {
@@ -46,7 +46,7 @@ func TestIdentity_SettlesAfterATick(t *testing.T) {
 
 func TestStore_NobodyElseCanReadIt(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // which has no such bits
+		return // Windows has no such bits
 	}
 	w := newWorkspace(t)
 	w.write("f", "1")

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// moment is a checkpoint and the state of the workspace then, without ignored files.
+// moment is a checkpoint and the workspace state at that time, without ignored files.
 type moment struct {
 	id    ID
 	state map[string]string
@@ -48,7 +48,7 @@ func TestRestore_RandomHistoriesComeBackExactly(t *testing.T) {
 	})
 }
 
-// recordedState returns the part of a state that checkpoints record.
+// recordedState returns the files in a state that checkpoints record.
 func recordedState(state map[string]string) map[string]string {
 	state = maps.Clone(state)
 	maps.DeleteFunc(state, func(p, _ string) bool { return !isRecorded(p) })
@@ -107,8 +107,8 @@ func expectedChanges(a, b map[string]string) string {
 	return sorted(strings.Join(list, " "))
 }
 
-// edit makes a random change. There are few names, so files, links and directories replace each other.
-// It works through an os.Root, because links may lead out of the workspace. Edits that fail are skipped.
+// edit makes a random change. There are few names, so files, links and directories replace each other. It works through
+// an os.Root, because links may lead out of the workspace. Edits that fail are skipped.
 func (w *workspace) edit(t *rapid.T) {
 	root, err := os.OpenRoot(w.dir)
 	must(t, err)
@@ -131,7 +131,7 @@ func (w *workspace) edit(t *rapid.T) {
 		root.RemoveAll(p)
 	case 7:
 		root.Rename(p, name.Draw(t, "to"))
-	case 8: // a file in the place of a directory, or the other way round
+	case 8: // a file replaces a directory, or the other way round
 		info, err := root.Lstat(p)
 		root.RemoveAll(p)
 		if err == nil && info.IsDir() {

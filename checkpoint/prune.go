@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// Packs smaller than smallPack are merged when there are more than manyPacks of them.
+// Packs smaller than smallPack are merged when there are more than manyPacks.
 const (
 	manyPacks = 32
 	smallPack = 1 << 20
 )
 
-// makeRoom removes the oldest checkpoints if there are more than the maximum, but not those named.
-// Errors are ignored: the next call tries again, and Verify reports damage.
+// makeRoom removes the oldest checkpoints if there are more than the maximum, but not the named ones. Errors are
+// ignored: the next call tries again, and Verify reports damage.
 func (s *Store) makeRoom(ctx context.Context, named ...ID) {
 	if s.keep <= 0 {
 		return
@@ -25,9 +25,9 @@ func (s *Store) makeRoom(ctx context.Context, named ...ID) {
 	}
 }
 
-// prune removes all checkpoints except the newest keep and those named, and the objects that only they
-// used. The newest always stays. If a checkpoint that stays is damaged, no objects are removed, because
-// it is unknown which are needed, and the error wraps a [DamagedError] for each problem.
+// prune removes all checkpoints except the newest keep and the named ones, and the objects that only they used. The
+// newest always stays. If a remaining checkpoint is damaged, no objects are removed, because it is unknown which are
+// needed, and the error wraps a [DamagedError] for each problem.
 func (s *Store) prune(ctx context.Context, keep int, named []ID) (removed []ID, err error) {
 	list, err := s.ids()
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) prune(ctx context.Context, keep int, named []ID) (removed []ID, 
 			removed = append(removed, id)
 		}
 	}
-	// Find out what is needed before removing anything, so that an error changes nothing.
+	// Find the needed objects before removing anything, so that an error changes nothing.
 	m := &marker{objects: o, live: map[hash]bool{}}
 	faults, err := s.mark(ctx, m, kept)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) prune(ctx context.Context, keep int, named []ID) (removed []ID, 
 	return removed, s.collect(ctx, o, m.live)
 }
 
-// mark marks the objects of checkpoints and returns the damage that it finds.
+// mark marks the objects in checkpoints and returns the damage that it finds.
 func (s *Store) mark(ctx context.Context, m *marker, kept []ID) (faults []error, err error) {
 	for _, id := range kept {
 		c, err := s.readRecord(id)
@@ -78,7 +78,7 @@ func (s *Store) mark(ctx context.Context, m *marker, kept []ID) (faults []error,
 	return faults, nil
 }
 
-// removeRecords removes checkpoints and returns those removed.
+// removeRecords removes checkpoints and returns the ones it has removed.
 func (s *Store) removeRecords(list []ID) ([]ID, error) {
 	for i, id := range list {
 		err := s.do("remove record", func() error { return os.Remove(filepath.Join(s.records(), string(id))) })
@@ -133,8 +133,7 @@ func (m *marker) entry(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// collect removes packs of mostly unused objects and merges small ones, after moving the objects in use
-// to a new pack.
+// collect removes packs with mostly unused objects and merges small packs, after moving used objects to a new pack.
 func (s *Store) collect(ctx context.Context, o *objects, live map[hash]bool) error {
 	used := map[*pack]int64{}
 	for h, at := range o.where {
@@ -166,7 +165,7 @@ func (s *Store) collect(ctx context.Context, o *objects, live map[hash]bool) err
 	return nil
 }
 
-// move writes the objects in use of some packs to a new one.
+// move writes the used objects in some packs to a new pack.
 func (s *Store) move(ctx context.Context, o *objects, from map[*pack]bool, live map[hash]bool) error {
 	w := newPackWriter(s, func(hash) bool { return false })
 	defer w.abort()

@@ -104,8 +104,8 @@ func (r *restoring) remove(c *Change) error {
 	return r.store.do("remove", func() error { return d.Remove(path.Base(c.Path)) })
 }
 
-// check returns what is at a path; nil is nothing. To lose nothing, it fails if that is not in the
-// checkpoint of the current state.
+// check returns the file at a path; nil means none. To lose nothing, it fails if the file is not in the checkpoint of
+// the current state.
 func (r *restoring) check(d *os.Root, p string) (fs.FileInfo, error) {
 	info, err := d.Lstat(path.Base(p))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -130,8 +130,8 @@ func (r *restoring) check(d *os.Root, p string) (fs.FileInfo, error) {
 	return nil, errors.New("left as it is, because it changed during the restore")
 }
 
-// openDir opens a directory of the workspace without following symbolic links, and creates missing
-// ones if asked to. Directories without write permission get it until the end of the restore.
+// openDir opens a workspace directory without following symbolic links, and creates missing directories if create is
+// set. Directories without write permission get it until the end of the restore.
 func (r *restoring) openDir(dir string, create bool) (*os.Root, error) {
 	at, err := r.root.OpenRoot(".")
 	if err != nil || dir == "." {
@@ -201,8 +201,8 @@ func (r *restoring) makeParent(at *os.Root, p string) error {
 	return r.store.do("make parent", func() error { return at.Mkdir(path.Base(p), 0o700) })
 }
 
-// setModes sets the modes of directories, inner ones first. Setting one may give its parents write
-// permission, which adds them to modes again.
+// setModes sets directory modes, innermost first. Setting a mode may give the directory's parents write permission,
+// which adds them to modes again.
 func (r *restoring) setModes() {
 	for len(r.modes) > 0 {
 		for _, p := range slices.Backward(slices.Sorted(maps.Keys(r.modes))) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ID identifies a checkpoint of a store. Later checkpoints have greater IDs, and no ID is used twice.
+// ID identifies a checkpoint in a store. Later checkpoints have greater IDs, and no ID is used twice.
 type ID string
 
 // Checkpoint describes a checkpoint.
@@ -30,17 +30,17 @@ type Checkpoint struct {
 	unreadable []string // paths that existed but could not be read
 }
 
-// record is the file of a checkpoint: one line of JSON, and a line with its SHA-256.
+// record is a checkpoint's file: one line of JSON, and a line with its SHA-256.
 type record struct {
 	Checkpoint
 	Root       string   `json:"root"`
-	Unreadable [][]byte `json:"unreadable,omitempty"` // names need not be valid UTF-8
+	Unreadable [][]byte `json:"unreadable,omitempty"` // names that need not be valid UTF-8
 }
 
-// An ID is a number of ten digits, a dash, and eight random hexadecimal digits.
+// An ID is a number with ten digits, a dash, and eight random hexadecimal digits.
 const idDigits = 10
 
-// parseID returns the number of an ID. Anything that is not an ID could be a path and is refused.
+// parseID returns an ID's number. Anything that is not an ID could be a path and is refused.
 func parseID(id ID) (uint64, bool) {
 	number, random, ok := strings.Cut(string(id), "-")
 	if !ok || len(number) != idDigits || len(random) != 8 {
@@ -53,7 +53,7 @@ func parseID(id ID) (uint64, bool) {
 	return n, err == nil
 }
 
-// ids lists the checkpoints, oldest first, and removes incomplete files of crashed writers.
+// ids lists the checkpoints, oldest first, and removes incomplete files that crashed writers left.
 func (s *Store) ids() ([]ID, error) {
 	entries, err := os.ReadDir(s.records())
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Store) ids() ([]ID, error) {
 	return list, nil
 }
 
-// record creates a checkpoint, unless the newest one is the same.
+// record creates a checkpoint, unless the newest checkpoint is the same.
 func (s *Store) record(c Checkpoint) (ID, error) {
 	list, err := s.ids()
 	if err != nil {
@@ -145,8 +145,8 @@ func (s *Store) readRecord(id ID) (Checkpoint, error) {
 	return c, nil
 }
 
-// List returns the checkpoints, oldest first. If some cannot be read, it returns the others and an
-// error that wraps a [DamagedError] for each.
+// List returns the checkpoints, oldest first. If some cannot be read, it returns the others and an error that wraps a
+// [DamagedError] for each.
 func (s *Store) List(ctx context.Context) (list []Checkpoint, err error) {
 	err = s.locked(ctx, "list checkpoints", func() error {
 		var faults []error

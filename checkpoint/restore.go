@@ -13,8 +13,8 @@ import (
 
 // Restored is the result of Restore.
 type Restored struct {
-	Before  ID       // the checkpoint of the state before; restore it to undo the restore
-	Changes []Change // what changed in the workspace, in path order
+	Before  ID       // the state before the restore; restore this checkpoint to undo it
+	Changes []Change // changes made in the workspace, in path order
 	// Kept are differences from the checkpoint that stay, because others made them: files and links, in path order.
 	Kept []Change
 }
@@ -24,22 +24,22 @@ type RestoreOptions struct {
 	// Paths limits the restore to these files and directories, relative to the workspace or absolute.
 	Paths []string
 
-	// Begin, if not nil, is called before anything is changed, with the checkpoint of the current state and
-	// the paths that will change. An error stops the restore.
+	// Begin, if not nil, is called before anything is changed, with a checkpoint of the current state and the paths
+	// that will change. An error stops the restore. Begin must not use the store, whose lock is held.
 	Begin func(before ID, touched []string) error
 
-	// Traced means that the caller knows what it changed: Wrote or, to revert a restore, the paths in Touched,
-	// which it left as in one of the states in Left. Files that only others changed are kept or, if Ask is set,
-	// treated like those that both changed; Later controls what to do with these.
+	// Traced means that the caller knows its own changes: Wrote or, to revert a restore, the paths in Touched, which it
+	// left in one of the states in Left. Files that only others changed are kept or, if Ask is set, treated like files
+	// that both changed; Later controls what to do with these.
 	Traced  bool
 	Wrote   map[string]Write
 	Touched []string
 	Ask     bool
 
-	// Left lists the states in which the caller left the workspace. Without Traced, a file that would be changed,
-	// and that differs from all of them, was changed later by others; Later controls what to do with it. If none of
-	// the states can be read, that applies to all files. Allowed lists files, relative to the workspace and
-	// with slashes, that [Refuse] does not apply to.
+	// Left lists the states in which the caller left the workspace. Without Traced, a file to be restored that differs
+	// from all these states was changed later by others; Later controls what to do with it. If none of the states can
+	// be read, that applies to all files. Allowed lists files, relative to the workspace and with slashes, that
+	// [Refuse] does not apply to.
 	Left    []ID
 	Later   Later
 	Allowed []string
@@ -48,18 +48,18 @@ type RestoreOptions struct {
 // Later controls what happens to files that others changed after the caller left them.
 type Later int
 
-// The values of [RestoreOptions].Later.
+// Values of [RestoreOptions].Later.
 const (
 	Overwrite Later = iota // restore them like all others
 	Refuse                 // restore nothing and return a [LaterError]
 	Keep                   // keep them and restore the others
 )
 
-// Restore restores a checkpoint. It first takes a checkpoint of the current state, which the result
-// contains even if Restore fails after that. An interrupted Restore can be repeated.
+// Restore restores a checkpoint. It first takes a checkpoint of the current state, which the result contains even if
+// Restore fails after that. An interrupted Restore can be repeated.
 //
-// If something could not be restored, because it changed meanwhile or an ignored file is in the way,
-// the error is an [IncompleteError].
+// If a file could not be restored, because it changed meanwhile or an ignored file is in the way, the error is an
+// [IncompleteError].
 func (s *Store) Restore(ctx context.Context, id ID, o RestoreOptions) (Restored, error) {
 	r := &restoring{store: s, modes: map[string]fs.FileMode{}}
 	err := s.locked(ctx, "restore checkpoint "+string(id), func() error {
@@ -84,11 +84,11 @@ func (s *Store) Restore(ctx context.Context, id ID, o RestoreOptions) (Restored,
 type restoring struct {
 	Restored
 	store   *Store
-	target  hash // the tree to restore
+	target  hash // tree to restore
 	root    *os.Root
 	objects *objects
 	present *snapshot              // what the checkpoint Before contains
-	modes   map[string]fs.FileMode // of directories, to be set at the end
+	modes   map[string]fs.FileMode // directory modes, to be set at the end
 	failed  []PathError
 }
 
@@ -101,7 +101,7 @@ func (r *restoring) close() {
 	}
 }
 
-// prepare takes the checkpoint of the current state and returns the changes to make.
+// prepare takes a checkpoint of the current state and returns the changes to make.
 func (r *restoring) prepare(ctx context.Context, id ID, o RestoreOptions) ([]Change, error) {
 	c, err := r.store.readRecord(id)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *restoring) prepare(ctx context.Context, id ID, o RestoreOptions) ([]Cha
 	return r.spare(ctx, changes, o)
 }
 
-// savePresent takes the checkpoint of the current state. It includes ignored files that would be restored.
+// savePresent takes a checkpoint of the current state. It includes ignored files that would be restored.
 func (r *restoring) savePresent(ctx context.Context, id ID, paths []string) error {
 	t, err := r.store.begin(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (r *restoring) exist(t *taking, paths []string) error {
 	return nil
 }
 
-// spare returns the changes without those to files that the options say to keep.
+// spare returns the changes without files that the options say to keep.
 func (r *restoring) spare(ctx context.Context, changes []Change, o RestoreOptions) ([]Change, error) {
 	if o.Traced {
 		return r.own(ctx, changes, o)
@@ -199,8 +199,8 @@ func (r *restoring) spare(ctx context.Context, changes []Change, o RestoreOption
 	return changes, nil
 }
 
-// later returns the paths that differ from all states in which the caller left the workspace. known is
-// false if none of them can be read.
+// later returns the paths that differ from all states in which the caller left the workspace. known is false if no such
+// state can be read.
 func (r *restoring) later(ctx context.Context, o RestoreOptions) (later map[string]bool, known bool, err error) {
 	for _, id := range o.Left {
 		left, err := r.store.readRecord(id)
@@ -229,8 +229,8 @@ func pathsOf(changes []Change) (paths []string) {
 	return paths
 }
 
-// apply makes the changes. It removes what is in the way of other files first. Other removals come
-// last, when the ignore files are those of the checkpoint and tell what it would have recorded.
+// apply makes the changes. It first removes files that are in the way of other files. Other removals come last, when
+// the checkpoint's ignore files are in place and tell what it would have recorded.
 func (r *restoring) apply(ctx context.Context, changes []Change) error {
 	early, late := deletions(changes)
 	err := r.removeAll(ctx, early)
@@ -256,9 +256,9 @@ func (r *restoring) apply(ctx context.Context, changes []Change) error {
 	return err
 }
 
-// deletions returns the changes that remove something. The early ones must come first: ignore files,
-// what is inside a directory that becomes a file, and names that differ only in case from a file to be
-// written, which some file systems do not tell apart.
+// deletions returns the changes that remove something. Some must come early: ignore files, the contents of a directory
+// that becomes a file, and names that differ only in case from a file to be written, which some file systems do not
+// tell apart.
 func deletions(changes []Change) (early, late []*Change) {
 	written := map[string]bool{}
 	var replaced []string
@@ -292,7 +292,7 @@ func ruleFile(p string) bool {
 	return false
 }
 
-// recorded returns the deletions of what a checkpoint would record now.
+// recorded returns the deletions of files that a checkpoint would record now.
 func (r *restoring) recorded(ctx context.Context, changes []*Change) ([]*Change, error) {
 	sc, err := r.store.scan(ctx, r.root, r.objects, r.present)
 	if err != nil {

@@ -87,7 +87,7 @@ func TestRestore_KeepsFilesThatTheRulesOfTheCheckpointIgnore(t *testing.T) {
 	w.write(".gitignore", "out/\n")
 	w.write("out/bin", "precious")
 	a := w.take()
-	// Without the rule, out looks as if it was created since.
+	// Without the rule, out looks like a file created later.
 	w.remove(".gitignore")
 	w.write("new", "x")
 	w.restore(a)
@@ -163,7 +163,7 @@ func TestRestore_DoesNotFollowLinksThatReplacedDirectories(t *testing.T) {
 }
 
 func TestRestore_LeavesAFileThatChangesMeanwhile(t *testing.T) {
-	for _, change := range []string{"a change that no checkpoint has", "3"} { // the second has the size of the first content
+	for _, change := range []string{"a change that no checkpoint has", "3"} { // the second has the same size as the first content
 		w := newWorkspace(t)
 		w.write("a", "1")
 		w.write("b", "1")

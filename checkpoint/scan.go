@@ -13,12 +13,10 @@ import (
 	"github.com/reins-agent/reins/internal/search"
 )
 
-// tempName starts the names of temporary files that Restore writes to the workspace. They are never
-// recorded.
+// tempName starts the names of temporary files that Restore writes to the workspace. They are never recorded.
 const tempName = ".reins-checkpoint-"
 
-// scan walks the workspace. Files that did not change since the old snapshot are known; the others are
-// pending.
+// scan walks the workspace. Files that are unchanged since the old snapshot are known; the others are pending.
 type scan struct {
 	store      *Store
 	root       *os.Root
@@ -26,10 +24,10 @@ type scan struct {
 	old        *snapshot
 	snap       *snapshot
 	bytes      int64
-	leftovers  []string // temporary files of an interrupted Restore
+	leftovers  []string // temporary files left by an interrupted Restore
 	unreadable []PathError
-	at         *folder // the folder of the last entry
-	before     *folder // the same in the old snapshot
+	at         *folder // folder of the last entry
+	before     *folder // same folder in the old snapshot
 }
 
 func (s *Store) scan(ctx context.Context, root *os.Root, o *objects, old *snapshot) (*scan, error) {
@@ -89,7 +87,7 @@ func (sc *scan) visit(e *search.TreeEntry) error {
 	return sc.count(e.Stat)
 }
 
-// count counts a file, and fails above the maximum number of files.
+// count counts a file, and fails above MaxFiles.
 func (sc *scan) count(st search.TreeStat) error {
 	sc.snap.entries++
 	if limit := sc.store.maxFiles; sc.snap.entries > limit {
@@ -101,7 +99,7 @@ func (sc *scan) count(st search.TreeStat) error {
 	return nil
 }
 
-// node returns the node of a file in the current folder. For a directory it also adds a folder.
+// node returns the node for a file in the current folder. For a directory it also adds a folder.
 func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 	n := node{entry: entry{name: name, mode: entryMode(st.Mode)}, id: identityOf(st)}
 	switch st.Mode.Type() {
@@ -134,8 +132,8 @@ func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 	return n, true
 }
 
-// include adds existing files that a tree has and the scan has not, because they are ignored now.
-// Restoring the tree may overwrite them.
+// include adds existing files that are in a tree but not in the scan, because they are ignored now. Restoring the tree
+// may overwrite them.
 func (sc *scan) include(dir string, tree hash) error {
 	entries, err := sc.objects.tree(tree)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/internal/search"
 )
 
-// snapshot is the state of a workspace in memory. Its folders come before those inside them.
+// snapshot is a workspace state in memory. Folders precede the folders inside them.
 type snapshot struct {
 	folders []*folder
 	byPath  map[string]*folder
@@ -27,17 +27,17 @@ type folder struct {
 	nodes []node
 }
 
-// node is an entry and the state of its file.
+// node is an entry and its file's state.
 type node struct {
 	entry
 	id      identity
 	settled bool // any change to the content will change the identity
 	pending bool // the content has not been read yet
-	gone    bool // removed meanwhile, or not readable
+	gone    bool // removed meanwhile, or unreadable
 	ignored bool // recorded only because git tracks it
 }
 
-// identity is what a change to the content of a file changes too.
+// identity changes whenever a file's content changes.
 type identity struct {
 	size, modTime, changeTime int64
 	inode                     uint64
@@ -47,9 +47,8 @@ func identityOf(st search.TreeStat) identity {
 	return identity{st.Size, st.ModTime, st.ChangeTime, st.Inode}
 }
 
-// settled reports whether a change after now would change the file's times. These advance in ticks: a
-// few milliseconds on file systems with nanoseconds, up to two seconds on others. A second change
-// within a tick leaves them as they are.
+// settled reports whether a change after now would change the file's times. These advance in ticks: a few milliseconds
+// on file systems with nanoseconds, up to two seconds on others. A second change within a tick does not change them.
 func (id identity) settled(now time.Time) bool {
 	last := max(id.modTime, id.changeTime)
 	tick := 50 * time.Millisecond
@@ -72,13 +71,13 @@ func (s *snapshot) add(path string) *folder {
 	return f
 }
 
-// find returns the node of a path, or nil.
+// find returns the node for a path, or nil.
 func (s *snapshot) find(p string) *node {
 	dir, name := path.Split(p)
 	return s.byPath[strings.TrimSuffix(dir, "/")].find(name)
 }
 
-// find returns the node of a name, or nil. A nil folder is empty.
+// find returns the node with a name, or nil. A nil folder is empty.
 func (f *folder) find(name string) *node {
 	if f == nil {
 		return nil
@@ -107,8 +106,7 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// finish removes nodes that are gone, and hashes the folders from the bottom up. It passes their trees
-// to add.
+// finish removes nodes that are gone, and hashes the folders bottom-up. It passes their trees to add.
 func (s *snapshot) finish(add func(data []byte) (hash, error)) error {
 	var buf []byte
 	for _, f := range slices.Backward(s.folders) {
@@ -135,7 +133,7 @@ func (s *snapshot) finish(add func(data []byte) (hash, error)) error {
 	return nil
 }
 
-// entryMode returns the part of a mode that is recorded.
+// entryMode returns the recorded bits of a mode.
 func entryMode(m fs.FileMode) fs.FileMode {
 	if m&fs.ModeSymlink != 0 {
 		return 0

@@ -17,20 +17,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Stats describes a checkpoint and what it cost to take.
+// Stats describes a checkpoint and the work to take it.
 type Stats struct {
 	Files int   // regular files in the checkpoint
 	Bytes int64 // their total size
 	Read  int   // files that were read because they are new or may have changed
 	Added int64 // bytes added to the store, without the record and the index
 
-	// Unreadable lists what could not be read. It is not in the checkpoint, and restoring the checkpoint
-	// leaves it alone.
+	// Unreadable lists files that could not be read. They are not in the checkpoint, and restoring the checkpoint
+	// leaves them alone.
 	Unreadable []PathError
 }
 
-// Take records the workspace, with a label for people to read. If nothing changed since the newest
-// checkpoint, it returns that one. It fails with [ErrTooLarge] above the limits of the [Config].
+// Take records the workspace, with a label for display. If nothing has changed since the newest checkpoint, it returns
+// that checkpoint. It fails with [ErrTooLarge] above the [Config] limits.
 func (s *Store) Take(ctx context.Context, label string) (id ID, stats Stats, err error) {
 	err = s.locked(ctx, "take checkpoint", func() error {
 		t, err := s.begin(ctx)
@@ -54,7 +54,7 @@ type taking struct {
 	scan    *scan
 	pack    *packWriter
 
-	mu   sync.Mutex // for read, and the unreadable files of scan
+	mu   sync.Mutex // for read, and scan's unreadable files
 	read int
 }
 
@@ -85,7 +85,7 @@ func (t *taking) close() {
 	}
 }
 
-// take records what begin found.
+// take records the files that begin found.
 func (t *taking) take(ctx context.Context, label string) (ID, Stats, error) {
 	s, snap := t.store, t.scan.snap
 	for _, p := range t.scan.leftovers {
@@ -131,8 +131,7 @@ func (t *taking) readPending(ctx context.Context) error {
 			}
 		}
 	}
-	// A few workers instead of a goroutine for each file: compression needs a deep stack, which grows
-	// slowly.
+	// A few workers instead of a goroutine per file: compression needs a deep stack, which grows slowly.
 	g, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
 	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
@@ -152,11 +151,11 @@ func (t *taking) readPending(ctx context.Context) error {
 	return g.Wait()
 }
 
-// maxReads is how often a file that changes while it is read is read.
+// maxReads limits how often a file that keeps changing is read.
 const maxReads = 3
 
-// file records one file. A file that cannot be read is listed and left out of the snapshot. Only a
-// pack that cannot be written is an error.
+// file records one file. An unreadable file is listed and left out of the snapshot. Only a pack that cannot be written
+// is an error.
 func (t *taking) file(ctx context.Context, path string, n *node, buf *[]byte) error {
 	n.pending = false
 	for range maxReads {
@@ -215,8 +214,8 @@ func (t *taking) try(path string, n *node, buf *[]byte) (changed bool, err error
 	return changed, nil
 }
 
-// pieceSize is the size of the pieces of a large file. It bounds memory, and lets a large file that
-// changes at its end share the rest.
+// pieceSize is the piece size for large files. It bounds memory, and lets a large file that changes at its end share
+// the rest.
 const pieceSize = 4 << 20
 
 // content stores a file as one object, or as pieces and a list of their hashes.

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// author is who made a change that a restore would take back.
+// author tells who made a change that a restore would revert.
 type author int
 
 const (
-	others author = iota // they alone
-	caller               // the caller alone
+	others author = iota // only others
+	caller               // only the caller
 	both
-	either // one of them, or both
+	either // the caller or others, or both
 )
 
-// own returns the changes of a traced restore: those that the caller made, and those that it may make. The rest is kept.
+// own returns the changes for a traced restore: changes that the caller made or may have made. The rest is kept.
 func (r *restoring) own(ctx context.Context, changes []Change, o RestoreOptions) ([]Change, error) {
 	by, err := r.authors(ctx, changes, o)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *restoring) own(ctx context.Context, changes []Change, o RestoreOptions)
 	return list, nil
 }
 
-// authors tells who made each of the changes.
+// authors tells who made each change.
 func (r *restoring) authors(ctx context.Context, changes []Change, o RestoreOptions) ([]author, error) {
 	by := make([]author, len(changes))
 	if o.Wrote != nil {
@@ -82,7 +82,7 @@ func (r *restoring) authors(ctx context.Context, changes []Change, o RestoreOpti
 	return by, err
 }
 
-// author tells who made the change that c takes back.
+// author tells who made the change that c reverts.
 func (c *Change) author(wrote map[string]Write) author {
 	w, ok := wrote[c.Path]
 	switch {
@@ -96,7 +96,7 @@ func (c *Change) author(wrote map[string]Write) author {
 	return caller
 }
 
-// inTheWay marks what others put in the way of the other changes, so that it is not kept without a word: what is in a
+// inTheWay marks files by others that are in the way of other changes, so that they are not kept silently: files in a
 // directory that is to become a file, and a file that is to become a directory.
 func inTheWay(changes []Change, by []author) {
 	var replaced []string
@@ -117,7 +117,7 @@ func inTheWay(changes []Change, by []author) {
 	}
 }
 
-// emptied chooses the directories that may be empty once the chosen files are removed, unless only others made them.
+// emptied chooses the directories that may be empty once the chosen files are removed, unless only others created them.
 func emptied(changes []Change, by []author, chosen []bool) {
 	parents := map[string]bool{}
 	for i, c := range changes {

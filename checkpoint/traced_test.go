@@ -29,7 +29,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// put writes files, given as "path=content"; "path=" removes one, and "path/" makes a directory.
+// put writes files, given as "path=content"; "path=" removes a file, and "path/" creates a directory.
 func (d *desk) put(files ...string) {
 	d.t.Helper()
 	for _, f := range files {
@@ -68,7 +68,7 @@ func (d *desk) view(earlier *checkpoint.View) *checkpoint.View {
 	return v
 }
 
-// by does something as the caller, and returns what it wrote.
+// by calls f as the caller, and returns what it wrote.
 func (d *desk) by(f func()) map[string]checkpoint.Write {
 	d.t.Helper()
 	before := d.view(nil)
@@ -133,7 +133,7 @@ func TestRestore_TakesBackOnlyWhatTheCallerWrote(t *testing.T) {
 	if got := fmt.Sprint(names(res.Kept)); got != "[both more new/a/theirs theirs]" {
 		t.Errorf("kept %s", got)
 	}
-	// Back again, without what was kept or changed by others since.
+	// Back again, without files that were kept or have since been changed by others.
 	d.put("theirs=3", "both=3")
 	o = checkpoint.RestoreOptions{Traced: true, Touched: names(res.Changes), Left: []checkpoint.ID{before}, Later: checkpoint.Refuse}
 	d.put("changed=3")
@@ -204,7 +204,7 @@ func TestIdentify_AgreesWithViews(t *testing.T) {
 	}
 }
 
-// TestView_SeesAChangeRightAfterTheOneBefore covers changes that leave size and times as they are.
+// TestView_SeesAChangeRightAfterTheOneBefore covers changes that leave size and times unchanged.
 func TestView_SeesAChangeRightAfterTheOneBefore(t *testing.T) {
 	d := newDesk(t)
 	for i := range 50 {

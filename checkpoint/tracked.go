@@ -13,11 +13,10 @@ import (
 	"github.com/reins-agent/reins/internal/search"
 )
 
-// maxGitIndex is the maximum size of a git index, which has about 100 bytes per file.
+// maxGitIndex limits the git index size; an index has about 100 bytes per file.
 const maxGitIndex = 256 << 20
 
-// tracked adds the files that git tracks although ignore files exclude them, such as those added with
-// git add --force.
+// tracked adds files that git tracks although ignore files exclude them, such as after git add --force.
 func (sc *scan) tracked() error {
 	index, prefix := gitIndex(sc.store.workspace)
 	err := trackedFiles(index, func(path string) error {
@@ -47,7 +46,7 @@ func (sc *scan) force(p string) error {
 		at = join(at, name)
 		sc.enter(dir)
 		if sc.at == nil {
-			return nil // the directory is something else now
+			return nil // the directory has been replaced
 		}
 		if sc.at.find(name) != nil {
 			continue
@@ -70,8 +69,8 @@ func (sc *scan) force(p string) error {
 	return nil
 }
 
-// gitIndex returns the index of the repository that contains a directory, and the path of the directory
-// in the repository, with a slash at the end, or "". Without a repository that git can use the index is empty.
+// gitIndex returns the index of the repository that contains a directory, and the directory's path in the repository,
+// with a slash at the end, or "". Without a repository that git can use the index is empty.
 func gitIndex(dir string) (index []byte, prefix string) {
 	top, r, err := gitdir.Find(gitdir.Host, dir)
 	if err != nil || top == "" {
@@ -118,7 +117,7 @@ func indexEntries(index []byte, hashSize int, visit func(path string) error) err
 		if err := e.next(); err != nil {
 			return err
 		}
-		// Anything but a file or link is a submodule, or a directory of a sparse checkout.
+		// Any other kind is a submodule, or a directory in a sparse checkout.
 		if kind := e.mode >> 12; visit != nil && (kind == 0o10 || kind == 0o12) {
 			if err := visit(string(e.path)); err != nil {
 				return err
@@ -166,8 +165,8 @@ func (e *indexEntry) next() error {
 	return nil
 }
 
-// nextShort reads a path in the form of version 4: how many bytes to remove from the end of the
-// previous path, and what to append to it.
+// nextShort reads a path in version 4 format: how many bytes to remove from the end of the previous path, and what to
+// append to it.
 func (e *indexEntry) nextShort(b []byte) error {
 	cut, n := uint64(0), 0
 	for {

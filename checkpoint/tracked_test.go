@@ -26,7 +26,7 @@ func TestRestore_RestoresIgnoredFilesThatGitTracks(t *testing.T) {
 	for name, setup := range map[string][]string{
 		"usual":   nil,
 		"short":   {"update-index", "--index-version", "4"},
-		"flagged": {"update-index", "--skip-worktree", "a"}, // needs the third format
+		"flagged": {"update-index", "--skip-worktree", "a"}, // needs index version 3
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorkspace(t)

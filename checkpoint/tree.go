@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// kind is the kind of an entry, as stored.
+// kind is an entry's kind, as stored.
 type kind byte
 
 const (
-	fileKind  kind = 'f' // with the hash of the content
-	largeKind kind = 'F' // a file in pieces, with the hash of the list of their hashes
+	fileKind  kind = 'f' // with the content hash
+	largeKind kind = 'F' // a file in pieces, with the hash of their list
 	linkKind  kind = 'l'
-	dirKind   kind = 'd' // with the hash of the directory's tree
+	dirKind   kind = 'd' // with the tree hash
 )
 
-// modeBits are the bits of a mode that are recorded.
+// modeBits are the recorded mode bits.
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // entry is a file, link or directory in a tree.
@@ -27,9 +27,9 @@ type entry struct {
 	name   string
 	kind   kind
 	mode   fs.FileMode // modeBits; 0 for links
-	size   int64       // of files
-	hash   hash        // not of links
-	target string      // of links
+	size   int64       // file size
+	hash   hash        // unset for links
+	target string      // link target
 }
 
 func (e *entry) isDir() bool  { return e != nil && e.kind == dirKind }
@@ -61,8 +61,8 @@ func appendString(b []byte, s string) []byte {
 
 var errEncoding = errors.New("invalid encoding")
 
-// decodeTree decodes the entries of a tree. It refuses names that a workspace cannot have, because
-// entries are written to one.
+// decodeTree decodes a tree's entries. It refuses names that a workspace cannot have, because entries are written to
+// one.
 func decodeTree(data []byte) ([]entry, error) {
 	var entries []entry
 	d := decoder{text: string(data)}
@@ -79,8 +79,8 @@ func decodeTree(data []byte) ([]entry, error) {
 	return entries, d.err
 }
 
-// validName reports whether a name can be recorded and restored. .git is refused in any case of its
-// letters, because some file systems do not tell them apart.
+// validName reports whether a name can be recorded and restored. .git is refused in any case, because some file systems
+// ignore it.
 func validName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00") && !strings.EqualFold(name, ".git")
 }

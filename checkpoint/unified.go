@@ -10,11 +10,11 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// maxText is the maximum size of a file whose changes are shown line by line.
+// maxText is the maximum file size for line-by-line diffs.
 const maxText = 1 << 20
 
-// Unified formats a change from Diff or Restore as a unified diff with git's headers. Large and binary
-// files are only named. The result is empty for directories.
+// Unified formats a change from Diff or Restore as a unified diff with git's headers. Large and binary files are only
+// named. The result is empty for directories.
 func (s *Store) Unified(ctx context.Context, c Change) (text string, err error) {
 	if c.Dir() {
 		return "", nil
@@ -78,7 +78,7 @@ func replaced(o *objects, c *Change) (string, error) {
 	return a + b, err
 }
 
-// text returns the content of a file or the target of a link. ok is false if it is not text.
+// text returns a file's content or a link's target. ok is false if it is not text.
 func text(o *objects, e *entry) (s string, ok bool, err error) {
 	switch {
 	case e == nil || e.isDir():

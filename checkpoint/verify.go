@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Verify reads the whole store in a directory and returns the damage: a [DamagedError] for each pack,
-// object or record that is not as it was written, and for each checkpoint that is incomplete. The
-// workspace need not exist. The second result is an error that stopped Verify.
+// Verify reads the whole store in a directory and returns the damage: a [DamagedError] for each pack, object or record
+// that is not as it was written, and for each incomplete checkpoint. The workspace need not exist. The second result is
+// an error that stopped Verify.
 func Verify(ctx context.Context, dir string) (faults []error, err error) {
 	s := &Store{dir: dir}
 	err = s.locked(ctx, "verify checkpoints", func() error {
@@ -30,7 +30,7 @@ func (s *Store) verify(ctx context.Context) ([]error, error) {
 		}
 		if _, err := o.read(h); isDamage(err) {
 			faults = append(faults, err)
-			delete(o.where, h) // it counts as missing from now on
+			delete(o.where, h) // counts as missing from now on
 		} else if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (s *Store) verify(ctx context.Context) ([]error, error) {
 	return faults, nil
 }
 
-// complete fails if an object of a tree is missing.
+// complete fails if any object in a tree is missing.
 func complete(ctx context.Context, o *objects, root hash) error {
 	m := &marker{objects: o, live: map[hash]bool{}}
 	if err := m.tree(ctx, root); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/reins-agent/reins/internal/search"
 )
 
-// Write is a change to a file, link or directory of a workspace. Before and After identify what was there, by kind,
-// mode and content; "" is nothing.
+// Write is a change to a file, link or directory in a workspace. Before and After identify the old and new state, by
+// kind, mode and content; "" means that nothing was there.
 type Write struct {
 	Path          string // relative to the workspace, with slashes
 	Before, After string
@@ -39,11 +39,11 @@ func (e *entry) identity() string {
 	return fmt.Sprintf("f%o:%s", e.mode, hex.EncodeToString(e.hash[:16]))
 }
 
-// View is the state of a workspace at some time. Only its difference from other views is of use.
+// View is the workspace state at some time. Only its difference from other views is of use.
 type View struct{ snap *snapshot }
 
-// View returns the current state of the workspace without saving it, and without a lock. It reads only files that
-// changed since an earlier view or, if that is nil, since the newest checkpoint. The limits of the [Config] apply.
+// View returns the current workspace state without saving it, and without a lock. It reads only files that changed
+// since an earlier view or, if that is nil, since the newest checkpoint. The [Config] limits apply.
 func (s *Store) View(ctx context.Context, earlier *View) (v *View, err error) {
 	t := &taking{store: s, pack: newPackWriter(s, func(hash) bool { return true })}
 	defer t.close()
@@ -68,7 +68,7 @@ func (s *Store) View(ctx context.Context, earlier *View) (v *View, err error) {
 	return &View{t.scan.snap}, nil
 }
 
-// Writes lists what changed from one view to a later one, directories included, in path order.
+// Writes lists the changes from one view to a later view, directories included, in path order.
 func (v *View) Writes(later *View) (list []Write) {
 	add := func(path string, old, new *node) {
 		w := Write{Path: path}
@@ -102,8 +102,8 @@ func (v *View) Writes(later *View) (list []Write) {
 	return list
 }
 
-// Identify returns what identifies the current content of paths, which are relative to the workspace or absolute.
-// Paths outside the workspace are left out, and "" is nothing. It reads these files only.
+// Identify returns identifiers for the current content of paths, which are relative to the workspace or absolute. Paths
+// outside the workspace are left out, and "" means that nothing is there. It reads only these files.
 func (s *Store) Identify(ctx context.Context, paths ...string) (map[string]string, error) {
 	root, err := os.OpenRoot(s.workspace)
 	if err != nil {

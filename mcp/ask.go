@@ -13,14 +13,14 @@ import (
 // ElicitRequest asks the user to fill in a form or to visit a URL.
 type ElicitRequest struct {
 	Message string
-	Schema  json.RawMessage // JSON schema of the form: an object with primitive properties
+	Schema  json.RawMessage // JSON schema for the form: an object with primitive properties
 	URL     string
 }
 
 // ElicitAnswer is the user's answer.
 type ElicitAnswer struct {
 	Action  ElicitAction
-	Content map[string]any // the values, if the action is Accept
+	Content map[string]any // form values, if the action is Accept
 }
 
 // ElicitAction is the user's response. The empty action means Cancel.
@@ -48,11 +48,11 @@ type SampleAnswer struct {
 	Text  string
 }
 
-// maxAsking is the maximum number of requests from a server that are answered at the same time.
+// maxAsking limits how many requests from one server are answered at the same time.
 const maxAsking = 4
 
-// ask lets the host answer a request from the server. A server may ask only during a call. ask does not wait for a host
-// that ignores its context.
+// ask lets the host answer a server's request. A server may ask only during a call. ask does not wait for a host that
+// ignores its context.
 func ask[T any](ctx context.Context, c *conn, f func(context.Context) (T, error)) (T, error) {
 	defer c.asking.Add(-1)
 	if n := c.asking.Add(1); n > maxAsking || c.calls.Load() == 0 {

@@ -89,7 +89,7 @@ func TestAsk_UserAnswersAServer(t *testing.T) {
 func TestAsk_TimeOfTheUserDoesNotCount(t *testing.T) {
 	t.Parallel()
 	c := asking(t, Config{Elicit: func(context.Context, string, ElicitRequest) (ElicitAnswer, error) {
-		<-time.After(4500 * time.Millisecond) // a user who thinks for longer than the limit of a call
+		<-time.After(4500 * time.Millisecond) // a user who thinks for longer than the call timeout
 		return ElicitAnswer{Decline, nil}, nil
 	}}, 4*time.Second)
 	if res := invoke(t, c, "mcp__x__ask", `{}`); tool.String(res.Output) != "decline " {
@@ -130,7 +130,7 @@ func TestAsk_Roots(t *testing.T) {
 	}
 }
 
-// Servers of the newest protocol version ask in their answer to a call, which is then made again.
+// Servers with the newest protocol version ask in their answer to a call, which is then made again.
 func TestAsk_NewestProtocol(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "new", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "deploy"}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// BenchmarkCall compares calls of tools: of the host, the same as a tool of a server, of a process, and of the same
-// process with the SDK alone.
+// BenchmarkCall compares tool calls: to a host tool, to the same tool in a server, to a process, and to the same
+// process with only the SDK.
 func BenchmarkCall(b *testing.B) {
 	type in struct {
 		Text string `json:"text"`

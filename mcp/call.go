@@ -11,10 +11,10 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// codeRejected is the code of the SDK's error for a request without an HTTP response.
+// codeRejected is the SDK's error code for a request without an HTTP response.
 const codeRejected = -32005
 
-// call calls a tool of the server.
+// call calls a server tool.
 func (s *server) call(ctx context.Context, name string, c *tool.Call) tool.Result {
 	params := &sdk.CallToolParams{Name: name}
 	if len(c.Args) > 0 {
@@ -31,7 +31,7 @@ func (s *server) call(ctx context.Context, name string, c *tool.Call) tool.Resul
 	return result(res, c.Vision)
 }
 
-// progressParams are parameters of a request that may report progress.
+// progressParams are request parameters that can ask for progress.
 type progressParams interface {
 	SetProgressToken(t any)
 }
@@ -106,7 +106,7 @@ func (s *server) connected(ctx context.Context) (*conn, error) {
 	return nil, errDown{fmt.Errorf("its state is %s", s.state)}
 }
 
-// failure returns the result of a failed call.
+// failure returns the result for a failed call.
 func (s *server) failure(ctx context.Context, err error) tool.Result {
 	var down errDown
 	var answer *jsonrpc.Error

@@ -18,7 +18,7 @@ import (
 type Client struct {
 	cfg  Config
 	base http.RoundTripper
-	own  *http.Transport // base, if it belongs to the client
+	own  *http.Transport // base, if the client created it
 	ctx  context.Context
 	end  context.CancelFunc
 
@@ -66,7 +66,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Wait waits until no server is pending, except the named ones, or until limit has passed.
+// Wait waits until no server is pending, except the named servers, or until limit has passed.
 func (c *Client) Wait(ctx context.Context, limit time.Duration, except ...string) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -175,8 +175,8 @@ func (c *Client) Reconnect(ctx context.Context, name string) error {
 	return st.Err
 }
 
-// Enable enables or disables a server. It waits for an enabled server to connect, and returns an error if that fails.
-// The tools of a disabled server are removed.
+// Enable enables or disables a server. It waits for an enabled server to connect, and returns an error if that fails. A
+// disabled server's tools are removed.
 func (c *Client) Enable(ctx context.Context, name string, on bool) error {
 	c.setting.Lock()
 	s, err := c.find(name)
@@ -198,11 +198,11 @@ func (c *Client) Enable(ctx context.Context, name string, on bool) error {
 // Diff lists what SetServers changed.
 type Diff struct {
 	Added, Removed, Changed []string
-	Errors                  map[string]error // of invalid configurations
+	Errors                  map[string]error // errors in configurations, by server
 }
 
-// SetServers replaces the set of servers. Servers whose configuration stays the same keep their connection. It does not
-// wait for new servers to connect, so Errors contains only errors in configurations.
+// SetServers replaces the set of servers. Servers with an unchanged configuration keep their connection. It does not
+// wait for new servers to connect, so Errors contains only configuration errors.
 func (c *Client) SetServers(servers map[string]Server) Diff {
 	c.setting.Lock()
 	defer c.setting.Unlock()

@@ -8,9 +8,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Command expands input of a user that begins with the name of a prompt, such as "/mcp__server__prompt ARG...". The
-// words after the name are its arguments, in order. The last argument gets the rest of the input. It reports false for
-// other input.
+// Command expands user input that begins with a prompt name, such as "/mcp__server__prompt ARG...". The words after the
+// name are its arguments, in order; the last argument gets the rest of the input. It reports false for other input.
 func (c *Client) Command(ctx context.Context, input string) (parts []llm.Part, ok bool, err error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(input), " ")
 	if !strings.HasPrefix(name, "/mcp__") {
@@ -34,7 +33,7 @@ func (c *Client) Command(ctx context.Context, input string) (parts []llm.Part, o
 	return nil, true, fmt.Errorf("unknown command %s: no connected MCP server has this prompt", name)
 }
 
-// arguments assigns words to the arguments of a prompt.
+// arguments assigns words to a prompt's arguments.
 func (p Prompt) arguments(text string) (map[string]string, error) {
 	args := map[string]string{}
 	for i, a := range p.Arguments {
@@ -57,7 +56,7 @@ func (p Prompt) arguments(text string) (map[string]string, error) {
 	return args, nil
 }
 
-// flatten returns the parts of a prompt as one input. It marks the assistant's messages.
+// flatten returns a prompt's parts as one input. It marks the assistant's messages.
 func flatten(messages []llm.Message) (parts []llm.Part) {
 	for _, m := range messages {
 		for _, p := range m.Parts {

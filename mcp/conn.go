@@ -18,7 +18,7 @@ import (
 )
 
 // legacy is the last protocol version with an initialize request. Some servers exit when they receive the first request
-// of newer versions.
+// from newer versions.
 const legacy = "2025-11-25"
 
 // conn is a connection to a server.
@@ -34,14 +34,13 @@ type conn struct {
 	link atomic.Pointer[sdk.Connection]
 	http *remote // nil for a process
 
-	calls    atomic.Int32 // requests to the server that are not answered
-	asking   atomic.Int32 // requests of the server that the user or a model is answering
-	progress sync.Map     // of progress tokens to *deadline
+	calls    atomic.Int32 // unanswered requests to the server
+	asking   atomic.Int32 // the server's requests that the user or a model is answering
+	progress sync.Map     // progress tokens to *deadline
 	tokens   atomic.Int64
 }
 
-// tap records the connection of a transport, so that it can be closed directly: closing the SDK session waits for its
-// calls.
+// tap records a transport's connection, so that it can be closed directly: closing the SDK session waits for its calls.
 type tap struct {
 	sdk.Transport
 	conn *conn
@@ -94,7 +93,7 @@ func (c *conn) lose(err error) {
 // startError means that a process could not be started, or that a URL is invalid.
 type startError struct{ error }
 
-// transport starts the process of a server, or prepares HTTP.
+// transport starts a server process, or prepares HTTP.
 func (c *conn) transport(limit context.Context) (sdk.Transport, error) {
 	s := c.srv
 	if s.Command != "" {
@@ -123,7 +122,7 @@ func (c *conn) close() {
 	c.unlink()
 	c.end()
 	if c.ClientSession != nil {
-		go c.Close() // waits for callbacks of the host
+		go c.Close() // waits for host callbacks
 	}
 	if c.wait != nil {
 		c.wait()
@@ -137,7 +136,7 @@ func (c *conn) unlink() {
 	}
 }
 
-// sdkClient returns the SDK's client for a connection.
+// sdkClient returns an SDK client for a connection.
 func (s *server) sdkClient(c *conn) *sdk.Client {
 	cfg := s.client.cfg
 	changed := func() {
@@ -205,8 +204,8 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// reason returns the cause of an error, without the request URL, which may contain a secret, and without the context
-// that the SDK adds.
+// reason returns an error's cause, without the request URL, which may contain a secret, and without the context that
+// the SDK adds.
 func reason(err error) error {
 	var request *url.Error
 	switch {
@@ -218,7 +217,7 @@ func reason(err error) error {
 	return err
 }
 
-// explain adds the last output of the server's process to an error.
+// explain adds the server process's last output to an error.
 func (s *server) explain(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -232,7 +231,7 @@ func (s *server) explain(err error) error {
 	return err
 }
 
-// buildVersion returns the version of the program, or "devel" if it was not built from a version.
+// buildVersion returns the program version, or "devel" if it was not built from a version.
 var buildVersion = sync.OnceValue(func() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
 		return cmp.Or(info.Main.Version, "devel")

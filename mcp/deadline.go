@@ -12,22 +12,22 @@ import (
 
 const (
 	defaultTimeout = 2 * time.Minute
-	// progressFactor times the timeout is the maximum duration of a call that reports progress.
+	// progressFactor times the timeout is the maximum duration for a call that reports progress.
 	progressFactor = 10
 	// After maxProgress reports, a call shows one per progressPause.
 	maxProgress   = 100
 	progressPause = time.Second
 )
 
-// errTimeout is the cause of a context that a deadline cancelled.
+// errTimeout is the cause when a deadline cancels a context.
 var errTimeout = errors.New("timeout")
 
 // deadline cancels a request when the server has not reported progress for too long. Time that the server spends
 // waiting for the host does not count.
 type deadline struct {
 	conn    *conn
-	ctx     context.Context // of the request
-	token   string          // for progress
+	ctx     context.Context // request context
+	token   string          // progress token
 	timeout time.Duration
 	output  func([]byte) // shows progress; may be nil
 	cancel  context.CancelCauseFunc
@@ -36,11 +36,11 @@ type deadline struct {
 	timer *time.Timer
 	end   time.Time // the request is cancelled then despite progress
 	shown int
-	last  time.Time // when progress was shown
+	last  time.Time // last time that progress was shown
 	over  bool
 }
 
-// begin returns the deadline of a new request.
+// begin returns the deadline for a new request.
 func (c *conn) begin(ctx context.Context, output func([]byte)) *deadline {
 	d := &deadline{conn: c, timeout: c.srv.Timeout, output: output, token: fmt.Sprintf("reins-%d", c.tokens.Add(1))}
 	if d.timeout <= 0 {
@@ -69,7 +69,7 @@ func (d *deadline) expire() {
 	}
 }
 
-// progress extends the deadline, and shows what the server reports.
+// progress extends the deadline, and shows the server's report.
 func (d *deadline) progress(p *sdk.ProgressNotificationParams) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// File is a file that lists servers, such as the .mcp.json of a project. Other programs store their own settings in
-// such files, so unknown members are preserved.
+// File is a file that lists servers, such as a project's .mcp.json. Other programs store their own settings in such
+// files, so unknown members are preserved.
 type File struct {
 	members map[string]json.RawMessage
 	servers map[string]json.RawMessage
 }
 
-// FileServer is a server as a file describes it, in the form that Claude Code, Cursor and gemini-cli use.
+// FileServer is a server as described in a file, in the format that Claude Code, Cursor and gemini-cli use.
 type FileServer struct {
 	Type       string            `json:"type,omitempty"` // stdio, http or sse
 	Command    string            `json:"command,omitempty"`
@@ -28,7 +28,7 @@ type FileServer struct {
 	URL        string            `json:"url,omitempty"`
 	HTTPURL    string            `json:"httpUrl,omitempty"` // used by gemini-cli
 	Headers    map[string]string `json:"headers,omitempty"`
-	Timeout    int               `json:"timeout,omitempty"` // of a call, in milliseconds
+	Timeout    int               `json:"timeout,omitempty"` // call timeout in milliseconds
 	Disabled   bool              `json:"disabled,omitempty"`
 	Unconfined bool              `json:"unconfined,omitempty"`
 }
@@ -51,10 +51,10 @@ func ParseFile(data []byte) (*File, error) {
 	return f, nil
 }
 
-// Names returns the names of the servers, sorted.
+// Names returns the server names, sorted.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.servers)) }
 
-// Get returns a server as the file describes it.
+// Get returns a server as described in the file.
 func (f *File) Get(name string) (s FileServer, err error) {
 	data, ok := f.servers[name]
 	if !ok {
@@ -66,7 +66,7 @@ func (f *File) Get(name string) (s FileServer, err error) {
 	return s, nil
 }
 
-// plainly returns a JSON error without the names of Go types.
+// plainly returns a JSON error without Go type names.
 func plainly(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
@@ -89,7 +89,7 @@ func (f *File) Remove(name string) bool {
 	return ok
 }
 
-// Format returns the content of the file.
+// Format returns the file content.
 func (f *File) Format() ([]byte, error) {
 	list, err := json.Marshal(f.servers)
 	if err != nil {
@@ -100,8 +100,7 @@ func (f *File) Format() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// Server returns the configuration of a server. The expand function replaces references to environment variables, such
-// as ${TOKEN}.
+// Server returns a server's configuration. expand replaces references to environment variables, such as ${TOKEN}.
 func (s FileServer) Server(expand func(string) (string, error)) (Server, error) {
 	x := expansion{expand: expand}
 	out := Server{

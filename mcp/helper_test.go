@@ -22,7 +22,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// TestMain runs the test binary as a server if it is asked to.
+// TestMain runs the test binary as a server if the environment says so.
 func TestMain(m *testing.M) {
 	if kind := os.Getenv("MCP_TEST_SERVER"); kind != "" {
 		serve(kind)
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	if code == 0 {
-		// Servers of tests that were replaced do not notice that their sessions are over.
+		// Replaced test servers do not notice that their sessions are over.
 		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// program returns the configuration of a server that the test binary runs.
+// program returns the configuration for a server that the test binary runs.
 func program(t testing.TB, kind string, vars ...string) Server {
 	t.Helper()
 	self, err := os.Executable()
@@ -87,7 +87,7 @@ func ready(t testing.TB, cfg Config) *Client {
 	return c
 }
 
-// names returns the names of the tools.
+// names returns the tool names.
 func names(c *Client) []string {
 	var list []string
 	for _, t := range c.Tools() {
@@ -96,7 +96,7 @@ func names(c *Client) []string {
 	return list
 }
 
-// invoke calls a tool by its name.
+// invoke calls a tool by name.
 func invoke(t testing.TB, c *Client, name, args string) tool.Result {
 	t.Helper()
 	return invokeCall(t.Context(), t, c, &tool.Call{Name: name, Args: json.RawMessage(args)})
@@ -117,7 +117,7 @@ func invokeCall(ctx context.Context, t testing.TB, c *Client, call *tool.Call) t
 	return tool.Result{}
 }
 
-// serve runs a server for tests on standard input and output.
+// serve runs a test server on standard input and output.
 func serve(kind string) {
 	switch kind {
 	case "sdk":
@@ -199,7 +199,7 @@ func testServer() *sdk.Server {
 	return s
 }
 
-// rawServer is a server without the SDK, for what no SDK would do.
+// rawServer is a server without the SDK, for behavior that no SDK has.
 func rawServer(kind string) {
 	r := &raw{kind: kind, in: bufio.NewReader(os.Stdin), out: os.Stdout}
 	switch kind {

@@ -115,7 +115,7 @@ func TestHostile_ServerThatReadsNothingCannotBlock(t *testing.T) {
 	s.Timeout = 200 * time.Millisecond
 	c := ready(t, Config{Servers: map[string]Server{"x": s}})
 	results := make(chan tool.Result)
-	for range 20 { // more than fits into the pipe
+	for range 20 { // more than the pipe can hold
 		go func() { results <- invoke(t, c, "mcp__x__a", `{"text":"`+strings.Repeat("x", 64<<10)+`"}`) }()
 	}
 	for range 20 {
@@ -169,7 +169,7 @@ func TestHostile_ToolsThatCannotBeDecodedAreLeftOutAndNamed(t *testing.T) {
 	}
 }
 
-// oddTools is a server over HTTP like "odd tools".
+// oddTools is an HTTP server like "odd tools".
 func oddTools(w http.ResponseWriter, r *http.Request, kind string) {
 	var m request
 	if r.Method != "POST" || json.NewDecoder(r.Body).Decode(&m) != nil {

@@ -22,21 +22,21 @@ import (
 // errAuth means that a server refuses requests without a valid token.
 var errAuth = errors.New("the server requires authorization")
 
-// remote is the HTTP side of a connection. It sends headers only to the configured origin, limits the size of
-// responses, and cancels all requests when the connection is closed.
+// remote is a connection's HTTP side. It sends headers only to the configured origin, limits the response size, and
+// cancels all requests when the connection is closed.
 type remote struct {
 	base    http.RoundTripper
 	origin  string
 	sse     bool
 	headers map[string]string
-	token   func(ctx context.Context, refused string) (string, error) // nil if there are none
+	token   func(ctx context.Context, refused string) (string, error) // nil without tokens
 
-	life    context.Context // of the connection
+	life    context.Context // connection context
 	end     context.CancelFunc
 	refused atomic.Pointer[error] // why a request was not sent; the SDK may report only that the connection is closed
 }
 
-// newRemote returns the HTTP side of a connection to a server.
+// newRemote returns the HTTP side for a connection to a server.
 func newRemote(ctx context.Context, base http.RoundTripper, s Server) (*remote, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -47,7 +47,7 @@ func newRemote(ctx context.Context, base http.RoundTripper, s Server) (*remote, 
 	return r, nil
 }
 
-// transport returns the SDK's transport over this connection.
+// transport returns an SDK transport over this connection.
 func (r *remote) transport(s Server) sdk.Transport {
 	client := &http.Client{Transport: r, CheckRedirect: r.redirect}
 	if s.Type == "sse" {
@@ -86,9 +86,9 @@ func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 // meanwhile.
 const listenTime = time.Second
 
-// listen requests the stream of notifications. Some servers send no response before the first notification. For these,
-// it returns a response after listenTime, and its body follows when the server responds. On failure it reports that
-// there is no such stream; otherwise the SDK would retry for a long time.
+// listen requests the notification stream. Some servers send no response before the first notification. For these, it
+// returns a response after listenTime, and its body follows when the server responds. On failure it reports that there
+// is no such stream; otherwise the SDK would retry for a long time.
 func (r *remote) listen(q *http.Request) (*http.Response, error) {
 	type answer struct {
 		*http.Response
@@ -118,7 +118,7 @@ func (r *remote) listen(q *http.Request) (*http.Response, error) {
 			io.Copy(w, a.Body)
 			return
 		}
-		select { // there are no notifications
+		select { // no notifications
 		case <-r.life.Done():
 		case <-q.Context().Done():
 		}

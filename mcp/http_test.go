@@ -16,10 +16,10 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// site is a server over HTTP whose handler can be replaced.
+// site is an HTTP server whose handler can be replaced.
 type site struct {
 	*httptest.Server
-	handler atomic.Value // of http.HandlerFunc
+	handler atomic.Value // an http.HandlerFunc
 }
 
 func newSite(t *testing.T, h http.Handler) *site {
@@ -35,7 +35,7 @@ func newSite(t *testing.T, h http.Handler) *site {
 
 func (s *site) set(h http.Handler) { s.handler.Store(http.HandlerFunc(h.ServeHTTP)) }
 
-// stateful returns a server of the protocol with sessions.
+// stateful returns a server for the protocol with sessions.
 func stateful() http.Handler {
 	old := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return testServer() }, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +60,7 @@ func TestHTTP_LostSessionIsReplaced(t *testing.T) {
 	s := newSite(t, stateful())
 	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL}}})
 	echo(t, c, "x")
-	s.set(stateful()) // which does not know the session
+	s.set(stateful()) // does not know the session
 	for range 3 {
 		echo(t, c, "x")
 	}
@@ -293,7 +293,7 @@ func TestHTTP_RestartedServerIsUsedAgain(t *testing.T) {
 	c := ready(t, Config{Servers: map[string]Server{"x": {URL: s.URL, Type: "http"}}})
 	s.CloseClientConnections()
 	s.set(stateful())
-	// Nobody knows whether a request over a lost connection was received, so it is not sent again.
+	// It is unknown whether a request over a lost connection was received, so it is not sent again.
 	if res := invoke(t, c, "mcp__x__echo", `{}`); res.Error != nil && res.Error.Code != Unavailable {
 		t.Errorf("the error is %v", res.Error)
 	}
@@ -301,7 +301,7 @@ func TestHTTP_RestartedServerIsUsedAgain(t *testing.T) {
 	c.Close()
 }
 
-// The SDK waits for the answer to the request for a stream of notifications before it is connected (go-sdk#633).
+// The SDK waits for the answer to its request for a notification stream before it is connected (go-sdk#633).
 func TestHTTP_ServerWithoutAStreamOfNotificationsCanBeUsed(t *testing.T) {
 	t.Parallel()
 	good := stateful()

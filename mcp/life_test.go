@@ -36,7 +36,7 @@ func lines(t *testing.T) (log func(string, []byte), await func(text string)) {
 	}
 }
 
-// pidOf returns the process id of a server.
+// pidOf returns a server's process id.
 func pidOf(t *testing.T, c *Client, server string) int {
 	t.Helper()
 	res := invoke(t, c, "mcp__"+server+"__pid", `{}`)
@@ -135,7 +135,7 @@ func TestLife_ProgressIsOutputAndExtendsTheTime(t *testing.T) {
 	if got := tool.String(res.Output); got != "finished" {
 		t.Errorf("got %q and the error %v", got, res.Error)
 	}
-	// The SDK handles a notification beside the answer that follows it, so the last one may come too late.
+	// The SDK handles a notification beside the answer that follows it, so the last notification may come too late.
 	if got := out.String(); !strings.Contains(got, "1/14 step 1\n") || !strings.Contains(got, "13/14 step 13\n") {
 		t.Errorf("the output is %q", got)
 	}

@@ -25,8 +25,8 @@ import (
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
-// Grants stores authorizations in Dir: an access token for each server, and what is needed to refresh it. Only the user
-// can read the files.
+// Grants stores authorizations in Dir: an access token for each server, and the data needed to refresh it. Only the
+// user can read the files.
 type Grants struct {
 	Dir        string
 	HTTPClient *http.Client // default: http.DefaultClient
@@ -43,8 +43,8 @@ type grant struct {
 const refreshBefore = time.Minute
 
 // Login asks the user to authorize access to a server. It calls open with the URL to visit, and waits until the browser
-// is redirected back to this machine. The metadata of the server may refer to its own host, and to https URLs at public
-// addresses; others are refused.
+// is redirected back to this machine. The server's metadata may refer to the server's own host, and to https URLs at
+// public addresses; other URLs are refused.
 func (g *Grants) Login(ctx context.Context, s Server, open func(url string) error) error {
 	if s.URL == "" {
 		return errors.New("only a server with a URL can be authorized")
@@ -132,7 +132,7 @@ func (g *Grants) client() *http.Client {
 }
 
 // callback serves the page to which the browser is redirected from a URL. The returned function waits for the redirect
-// and returns its result. Requests without the state parameter of the URL are refused: they come from other pages.
+// and returns its result. Requests without the URL's state parameter are refused: they come from other pages.
 func callback(l net.Listener, from string) func(ctx context.Context) (*auth.AuthorizationResult, error) {
 	type answer struct {
 		result *auth.AuthorizationResult
@@ -199,7 +199,7 @@ func (g *Grants) Logout(s Server) (bool, error) {
 	return err == nil, err
 }
 
-// Token returns the Token function of a Config with these servers. It refreshes tokens before they expire and when a
+// Token returns the Token function for a Config with these servers. It refreshes tokens before they expire and when a
 // server refuses them, and never waits for the user. Only one process at a time refreshes a token and the others use
 // the result, because a server may accept a refresh token only once.
 func (g *Grants) Token(servers map[string]Server) func(ctx context.Context, server, refused string) (string, error) {
@@ -236,7 +236,7 @@ func (g grant) stale(refused string) bool {
 	return t != nil && t.RefreshToken != "" && (t.AccessToken == refused || !t.Expiry.IsZero() && time.Until(t.Expiry) <= refreshBefore)
 }
 
-// access returns the access token, or "" if there is none or it is the refused one.
+// access returns the access token, or "" if it is missing or is the refused token.
 func (g grant) access(refused string) string {
 	if g.Token == nil || g.Token.AccessToken == refused {
 		return ""
@@ -244,10 +244,10 @@ func (g grant) access(refused string) string {
 	return g.Token.AccessToken
 }
 
-// lockTime is how long to wait for another process that refreshes a token.
+// lockTime limits the wait for another process that refreshes a token.
 const lockTime = 30 * time.Second
 
-// lock locks the grant for a URL.
+// lock locks a URL's grant.
 func (g *Grants) lock(ctx context.Context, url string) (unlock func() error, err error) {
 	if err := os.MkdirAll(g.Dir, 0o700); err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func (g *Grants) lock(ctx context.Context, url string) (unlock func() error, err
 	return f.Close, nil
 }
 
-// file returns the file of the grant for a URL.
+// file returns the grant file for a URL.
 func (g *Grants) file(url string) string {
 	sum := sha256.Sum256([]byte(url))
 	return filepath.Join(g.Dir, hex.EncodeToString(sum[:16])+".json")

@@ -27,11 +27,11 @@ import (
 // authServer is an MCP server that needs authorization, with its authorization server.
 type authServer struct {
 	*httptest.Server
-	life time.Duration // of a token
+	life time.Duration // token lifetime
 
 	mu        sync.Mutex
-	verifiers map[string]string // of codes
-	tokens    map[string]bool   // that are valid
+	verifiers map[string]string // by code
+	tokens    map[string]bool   // valid tokens
 	refresh   string            // the valid refresh token
 	refreshes int
 	deny      bool

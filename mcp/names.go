@@ -12,19 +12,19 @@ const (
 	hashLen   = 8
 )
 
-// ToolName returns the name under which the model sees a tool of a server: mcp__server__tool, of at most 64 letters,
+// ToolName returns the name under which the model sees a server's tool: mcp__server__tool, with at most 64 letters,
 // digits, "_" and "-".
 //
-// A server or tool whose own name does not fit, or could be mistaken for another one, gets a shortened name that ends
+// A server or tool whose own name does not fit, or could be mistaken for another name, gets a shortened name that ends
 // in "-" and a hash. Thus different tools have different names, a name does not depend on other tools, and a rule for
-// one server never matches the tools of another: the server part does not contain "__", and neither part has a "_"
+// one server never matches another server's tools: the server part does not contain "__", and neither part has a "_"
 // where they meet.
 func ToolName(server, tool string) string {
 	prefix := "mcp__" + serverKey(server) + "__"
 	return prefix + fit(tool, strings.TrimLeft(plain(tool), "_"), maxName-len(prefix))
 }
 
-// serverKey returns the server part of tool names.
+// serverKey returns the server part in tool names.
 func serverKey(name string) string {
 	key := plain(name)
 	for strings.Contains(key, "__") {
@@ -44,8 +44,8 @@ func plain(name string) string {
 	}, name)
 }
 
-// fit shortens a name that was made from original and appends a hash, unless the name equals original, is short enough
-// and does not look hashed.
+// fit shortens a name derived from original and appends a hash, unless the name equals original, is short enough and
+// does not look hashed.
 func fit(original, name string, limit int) string {
 	if name == original && name != "" && len(name) <= limit && !hashed(name) {
 		return name
@@ -55,7 +55,7 @@ func fit(original, name string, limit int) string {
 	return name + "-" + hex.EncodeToString(sum[:])[:hashLen]
 }
 
-// hashed reports whether a name looks as if it ended in a hash.
+// hashed reports whether a name seems to end in a hash.
 func hashed(name string) bool {
 	at := len(name) - 1 - hashLen
 	return at >= 0 && name[at] == '-' && strings.Trim(name[at+1:], "0123456789abcdef") == ""

@@ -61,7 +61,7 @@ func TestToolName_DifferentToolsHaveDifferentNames(t *testing.T) {
 	})
 }
 
-// A server must not get the permissions of another one through its own name or those of its tools.
+// A server must not get another server's permissions through its own name or its tools' names.
 func TestToolName_RulesMatchOneServerOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		trusted, other, name := anyName(t, "trusted"), anyName(t, "other"), anyName(t, "tool")
@@ -82,7 +82,7 @@ func TestToolName_RulesMatchOneServerOnly(t *testing.T) {
 	})
 }
 
-// Nor through a rule for a server that is called so literally, whatever its tools are called then.
+// Nor through a rule for a server that literally has that name, whatever its tools are called.
 func TestToolName_LiteralRulesDoNotMatchOtherServers(t *testing.T) {
 	for _, c := range []struct{ rule, server, tool string }{
 		{"mcp__a", "a__b", "c"}, {"mcp__a", "a_", "c"}, {"mcp__a_", "a", "_c"}, {"mcp__a__c", "a__c", "d"}, {"mcp__a__b__c", "a__b", "c"},

@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// nodeServer returns the program of a published server. The tests with them run if REINS_MCP_TOOLS names a directory in
+// nodeServer returns a published server's program. The tests with them run if REINS_MCP_TOOLS names a directory in
 // which they are installed: see scripts/mcp-tools.sh.
 func nodeServer(t *testing.T, name string, args ...string) Server {
 	t.Helper()
@@ -67,7 +67,7 @@ func TestNode_Everything(t *testing.T) {
 	everything(t, nodeServer(t, "server-everything", "stdio"))
 }
 
-// The HTTP server listens on all addresses, so the test runs in a network of its own.
+// The HTTP server listens on all addresses, so the test runs in its own network.
 func TestNode_EverythingOverHTTP(t *testing.T) {
 	s := nodeServer(t, "server-everything", "streamableHttp")
 	if os.Getenv("MCP_TEST_NETWORK") == "" {
@@ -92,7 +92,7 @@ func TestNode_EverythingOverHTTP(t *testing.T) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	}()
-	for { // until it listens
+	for { // until the server listens
 		conn, err := net.DialTimeout("tcp", "127.0.0.1:3001", time.Second)
 		if err == nil {
 			conn.Close()

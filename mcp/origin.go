@@ -15,18 +15,18 @@ import (
 	"github.com/reins-agent/reins/internal/netaddr"
 )
 
-// bounded sends the requests of an authorization. A server names the URLs of its metadata and of its authorization
-// server, so it could make this machine send requests to services that it cannot reach itself. They may be at the host
-// of the server, not less protected than it; otherwise, they must be https URLs at public addresses.
+// bounded sends authorization requests. A server chooses the URLs for its metadata and its authorization server, so it
+// could make this machine send requests to services that it cannot reach itself. A URL must be at the server's host,
+// with at least its protection, or be an https URL at a public address.
 type bounded struct {
-	base   http.RoundTripper // for the host of the server
-	public http.RoundTripper // for others
+	base   http.RoundTripper // for the server's host
+	public http.RoundTripper // for other hosts
 	server *url.URL
 
-	refused atomic.Pointer[error] // the first refusal; the SDK continues without some metadata
+	refused atomic.Pointer[error] // first refusal; the SDK continues without some metadata
 }
 
-// within returns a client for the authorization of a server, and its transport.
+// within returns an HTTP client for authorizing a server, and its transport.
 func within(c *http.Client, server string) (*http.Client, *bounded, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -42,7 +42,7 @@ func within(c *http.Client, server string) (*http.Client, *bounded, error) {
 		t = t.Clone()
 		proxy := t.Proxy
 		t.DialContext = (&net.Dialer{ControlContext: publicOnly}).DialContext
-		t.DisableKeepAlives = true // nobody closes idle connections of the copy
+		t.DisableKeepAlives = true // nothing closes the copy's idle connections
 		// A proxy may be anywhere, and decides itself where it connects to.
 		if proxy != nil {
 			t.Proxy = nil
@@ -74,7 +74,7 @@ func (b *bounded) RoundTrip(q *http.Request) (*http.Response, error) {
 // errOrigin is the error for a URL that a server must not refer to.
 type errOrigin struct{ error }
 
-// check returns an error if the URL must not be used, whatever the addresses of its host.
+// check returns an error if the URL must not be used, whatever its host's addresses.
 func (b *bounded) check(u *url.URL) error {
 	https := u.Scheme == "https"
 	if sameHost(u, b.server) {
@@ -90,8 +90,7 @@ func (b *bounded) check(u *url.URL) error {
 
 func sameHost(a, b *url.URL) bool { return strings.EqualFold(a.Hostname(), b.Hostname()) }
 
-// publicOnly checks the address of a connection after the name was resolved, so that a later DNS answer cannot change
-// it.
+// publicOnly checks a connection's address after the name was resolved, so that a later DNS answer cannot change it.
 func publicOnly(_ context.Context, _, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil || !isPublic(a.Addr()) {
@@ -105,7 +104,7 @@ func isPublic(a netip.Addr) bool {
 	return kind == ""
 }
 
-// proxied uses the proxy for the URLs that have one.
+// proxied uses the proxy for URLs that have one.
 type proxied struct {
 	direct, base http.RoundTripper
 	proxy        func(*http.Request) (*url.URL, error)

@@ -11,7 +11,7 @@ const (
 	slowdown  = 10 * time.Millisecond
 )
 
-// rate limits the messages from a server, because the SDK queues them without limit. No useful server should reach the
+// rate limits messages from a server, because the SDK queues them without limit. No useful server should reach the
 // limit.
 type rate struct {
 	left    int

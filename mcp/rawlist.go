@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The SDK refuses a whole list if one tool in it has a member of the wrong type. In that case the list is requested
+// The SDK refuses a whole list if any tool in it has a member with the wrong type. In that case the list is requested
 // again with a custom method, whose response is decoded tool by tool. The connection sends the request as tools/list.
 const (
 	rawList  = "reins/tools/list"
@@ -30,7 +30,7 @@ type rawTools struct {
 	NextCursor string            `json:"nextCursor"`
 }
 
-// page returns a page of the tool list, and the tools in it that cannot be decoded.
+// page returns a page from the tool list, and its tools that cannot be decoded.
 func (c *conn) page(ctx context.Context, cursor string) (tools []*sdk.Tool, bad []Quarantine, next string, err error) {
 	page, err := c.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 	if err == nil {
@@ -53,10 +53,10 @@ func (c *conn) page(ctx context.Context, cursor string) (tools []*sdk.Tool, bad 
 	return tools, bad, raw.NextCursor, nil
 }
 
-// rawKey marks the context of a request with the custom method.
+// rawKey marks the context for a request with the custom method.
 type rawKey struct{}
 
-// realMethod replaces the custom method of a message with the standard one.
+// realMethod replaces the custom method in a message with the standard method.
 func realMethod(m jsonrpc.Message) jsonrpc.Message {
 	if r, ok := m.(*jsonrpc.Request); ok && r.Method == rawList {
 		real := *r

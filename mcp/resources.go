@@ -13,18 +13,18 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxItems is the maximum number of resources or prompts that are listed per server.
+// maxItems limits the resources or prompts that are listed per server.
 const maxItems = 1000
 
 // Resource describes data that a server offers.
 type Resource struct {
 	Server, URI, Name, Description, MIME string
-	// Template means that URI is a template (RFC 6570) for the URIs of resources.
+	// Template means that URI is a template (RFC 6570) for resource URIs.
 	Template bool
 }
 
-// Resources lists the resources of a server, or of all connected servers if the name is empty. If it fails, it also
-// returns the resources it could list.
+// Resources lists a server's resources, or all connected servers' resources if name is empty. If it fails, it also
+// returns the resources that it could list.
 func (c *Client) Resources(ctx context.Context, name string) ([]Resource, error) {
 	var list []Resource
 	err := c.each(name, func(s *server) bool { return s.resources }, func(s *server) error {
@@ -91,7 +91,7 @@ type Content struct {
 	Blob            []byte
 }
 
-// ReadResource reads a resource of a server.
+// ReadResource reads a server's resource.
 func (c *Client) ReadResource(ctx context.Context, server, uri string) ([]Content, error) {
 	s, err := c.find(server)
 	if err != nil {
@@ -119,20 +119,20 @@ func (s *server) read(ctx context.Context, uri string) (res *sdk.ReadResourceRes
 	return res, err
 }
 
-// Prompt describes a prompt of a server, which a user can call as a command.
+// Prompt describes a server's prompt, which a user can call as a command.
 type Prompt struct {
 	Server, Name, Title, Description string
 	Arguments                        []PromptArgument
 }
 
-// PromptArgument describes an argument of a prompt.
+// PromptArgument describes a prompt argument.
 type PromptArgument struct {
 	Name, Description string
 	Required          bool
 }
 
-// Prompts lists the prompts of a server, or of all connected servers if the name is empty. If it fails, it also returns
-// the prompts it could list.
+// Prompts lists a server's prompts, or all connected servers' prompts if name is empty. If it fails, it also returns
+// the prompts that it could list.
 func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	var list []Prompt
 	err := c.each(name, func(s *server) bool { return s.prompts }, func(s *server) error {
@@ -157,7 +157,7 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	return list, err
 }
 
-// GetPrompt returns the messages of a prompt.
+// GetPrompt returns a prompt's messages.
 func (c *Client) GetPrompt(ctx context.Context, server, name string, args map[string]string) ([]llm.Message, error) {
 	s, err := c.find(server)
 	if err != nil {
@@ -181,7 +181,7 @@ func (c *Client) GetPrompt(ctx context.Context, server, name string, args map[st
 	return list, nil
 }
 
-// newResourceTools returns the tools that list and read the resources of all servers.
+// newResourceTools returns the tools that list and read resources from all servers.
 func (c *Client) newResourceTools() []tool.Tool {
 	type listInput struct {
 		Server string `json:"server,omitempty" jsonschema:"Name of an MCP server. Omit it to list the resources of all servers."`

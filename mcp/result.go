@@ -11,10 +11,10 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxFields is the size limit of structured content that is stored in addition to the text, in bytes.
+// maxFields limits structured content that is stored in addition to the text, in bytes.
 const maxFields = 64 << 10
 
-// result converts the result of a server's tool.
+// result converts a server tool's result.
 func result(r *sdk.CallToolResult, vision bool) tool.Result {
 	var res tool.Result
 	text := show(r.Content, vision, &res.Images)

@@ -14,19 +14,18 @@ import (
 	"github.com/reins-agent/reins/internal/hidden"
 )
 
-// Limits of a schema.
+// Schema limits.
 const (
 	maxSchema = 64 << 10 // bytes
 	maxNodes  = 4000     // schemas in it, once references are resolved
 	maxDepth  = 24
 )
 
-// cleanSchema returns the schema of a tool's input in a form that all providers accept, or an error if it cannot be
-// used.
+// cleanSchema returns a tool's input schema in a form that all providers accept, or an error if it cannot be used.
 //
-// References are replaced by what they refer to, because some providers refuse them and some cycles make validators run
-// forever. Where a schema contains itself, the inner one accepts anything. Keywords that only some providers support,
-// malformed keywords, and conditions at the root are dropped: the server checks its input anyway.
+// References are replaced by their targets, because some providers refuse them and some cycles make validators run
+// forever. Where a schema contains itself, the inner schema accepts anything. Keywords that only some providers
+// support, malformed keywords, and conditions at the root are dropped: the server checks its input anyway.
 func cleanSchema(schema any) (json.RawMessage, error) {
 	root, ok := schema.(map[string]any)
 	switch {
@@ -142,7 +141,7 @@ func (c *cleaner) keyword(out map[string]any, key string, v any, refs []string, 
 		had, _ := out[key].(map[string]any) // from a $ref
 		out[key], err = c.properties(v, had, refs, depth)
 	case "items":
-		if list, ok := v.([]any); ok { // one schema for each position
+		if list, ok := v.([]any); ok { // one schema per position
 			out[key], err = c.list(list, refs, depth)
 			out[key] = map[string]any{"anyOf": out[key]}
 			return err
@@ -191,7 +190,7 @@ func (c *cleaner) properties(v any, had map[string]any, refs []string, depth int
 	return out, nil
 }
 
-// resolve returns the part of the schema that a reference refers to.
+// resolve returns the part of the schema that a reference points to.
 func (c *cleaner) resolve(ref string) (any, error) {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	pointer, err := url.PathUnescape(pointer)
@@ -220,7 +219,7 @@ func (c *cleaner) resolve(ref string) (any, error) {
 	return at, nil
 }
 
-// fold moves the properties of alternatives at the root into the root, because providers refuse alternatives there.
+// fold moves properties from alternatives at the root into the root, because providers refuse alternatives there.
 func fold(root map[string]any) {
 	props, _ := root["properties"].(map[string]any)
 	if props == nil {
@@ -255,7 +254,7 @@ func fold(root map[string]any) {
 	}
 }
 
-// types returns the valid types in the value of "type".
+// types returns the valid types in a "type" value.
 func types(v any) []string {
 	if s, ok := v.(string); ok {
 		v = []any{s}

@@ -25,7 +25,7 @@ func clean(t testing.TB, text string) (string, error) {
 	return string(b), err
 }
 
-// usable are schemas of real servers, each with something that a provider or the validator refuses.
+// usable are schemas from real servers, each with something that a provider or the validator refuses.
 var usable = []struct{ name, in, want string }{
 	{"no schema", `null`, `{"properties":{},"type":"object"}`},
 	{"no properties", `{"type":"object"}`, `{"properties":{},"type":"object"}`},

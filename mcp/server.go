@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxFailures is the maximum number of failed attempts in a row to reconnect. After that, a tool call tries again.
+	// maxFailures limits consecutive failed attempts to reconnect. After that, a tool call tries again.
 	maxFailures = 6
 	// stableTime is how long a connection must last for earlier failures to be forgotten.
 	stableTime = time.Minute
@@ -26,7 +26,7 @@ const (
 	maxRefresh = time.Minute
 )
 
-// server is a configured server with its connection. A goroutine connects, reconnects and updates the list of tools.
+// server is a configured server with its connection. A goroutine connects, reconnects and updates the tool list.
 type server struct {
 	Server
 	name   string
@@ -46,10 +46,10 @@ type server struct {
 	err     error
 	conn    *conn         // nil unless connected
 	settled chan struct{} // closed while the server is not pending
-	listing               // what the server offered last
+	listing               // what the server last offered
 }
 
-// listing is what a server offers.
+// listing holds a server's offers.
 type listing struct {
 	tools     []tool.Tool
 	origins   map[string]string // tool names to the server's own names
@@ -96,10 +96,10 @@ func (s *server) begin() {
 	close(s.done)
 }
 
-// maxServerName is the maximum length of a server name, which becomes part of the name of a log file.
+// maxServerName limits the length of a server name, which becomes part of a log file name.
 const maxServerName = 64
 
-// check checks the configuration of a server; c.mu is held.
+// check checks a server's configuration; c.mu is held.
 func (c *Client) check(name string, s Server) error {
 	n := 0
 	for _, set := range []bool{s.Command != "", s.URL != "", s.Tools != nil} {
@@ -208,7 +208,7 @@ func (s *server) pause(ctx context.Context, until <-chan time.Time) {
 	}
 }
 
-// attempt connects and lists the tools. version is the protocol version to try first, and is set to the one that
+// attempt connects and lists the tools. version is the protocol version to try first, and is set to the version that
 // worked.
 func (s *server) attempt(ctx context.Context, version *string) (*conn, error) {
 	limit, cancel := context.WithTimeout(ctx, s.client.cfg.Connect)

@@ -2,12 +2,12 @@ package mcp
 
 import "io"
 
-// maxNesting is how deeply a message may be nested. The SDK refuses a whole message above its own limit of about 1,000,
-// so one absurd tool would cost the whole list. What is nested more deeply is replaced before the SDK sees it, and the
+// maxNesting limits how deeply a message may be nested. The SDK refuses a whole message above its own limit of about
+// 1,000, so one absurd tool would cost the whole list. Deeper values are replaced before the SDK sees them, and the
 // tool is then left out because of its schema.
 const maxNesting = 500
 
-// shallow replaces the values in JSON that are nested too deeply by 0. The zero value is at the start of a message.
+// shallow replaces values in JSON that are nested too deeply with 0. The zero value is at the start of a message.
 type shallow struct {
 	lines        bool // each line is a separate message
 	depth        int
@@ -40,7 +40,7 @@ func (s *shallow) cut(p []byte) []byte {
 	return out
 }
 
-// shallowReader filters the lines of a stream of events.
+// shallowReader filters the lines in an event stream.
 type shallowReader struct {
 	io.ReadCloser
 	filter shallow

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzShallow checks that messages stay as they are unless they are nested too deeply, and that JSON stays JSON.
+// FuzzShallow checks that messages stay unchanged unless they are nested too deeply, and that JSON stays JSON.
 func FuzzShallow(f *testing.F) {
 	f.Add(`{"a":"]\"}[","b":[{}]}`, 3)
 	f.Add(`{"a":"{{{\\"}`, 1000)

@@ -18,12 +18,11 @@ import (
 )
 
 const (
-	// maxMessage is the maximum size of a message. A larger one closes the connection.
+	// maxMessage limits the message size. A larger message closes the connection.
 	maxMessage = 16 << 20
-	// maxBacklog is the maximum size of messages that wait to be handled. Until it falls below that, no more output is
-	// read.
+	// maxBacklog limits the messages that wait to be handled. Above it, no more output is read.
 	maxBacklog = 64 << 10
-	// maxStray is the maximum number of lines in a row that are not messages.
+	// maxStray limits consecutive lines that are not messages.
 	maxStray = 1000
 	// exitTime is how long a server may take to exit once its input is closed.
 	exitTime = 300 * time.Millisecond
@@ -55,7 +54,7 @@ type stdio struct {
 	err     error // why there are no further lines
 }
 
-// startStdio starts the command of a server before limit is done. The process runs until the connection is closed.
+// startStdio starts a server's command before limit is done. The process runs until the connection is closed.
 func startStdio(limit context.Context, e env.Environment, s Server, log *tail, ended func(error)) (*stdio, error) {
 	if e == nil {
 		return nil, errors.New("there is no environment to run a command in")
@@ -86,7 +85,7 @@ func startStdio(limit context.Context, e env.Environment, s Server, log *tail, e
 	return c, nil
 }
 
-// receive handles output of the process.
+// receive handles process output.
 func (c *stdio) receive(stream env.Stream, p []byte) {
 	if stream == env.Stderr {
 		c.log.Write(p)

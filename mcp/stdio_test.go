@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-// split returns the lines that a connection receives, if the output comes in pieces of some size.
+// split returns the lines that a connection receives if the output comes in pieces of some size.
 func split(data []byte, size int) (lines []string, log string) {
 	c := &stdio{log: &tail{}, ended: func(error) {}}
 	c.changed.L = &c.mu

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	maxTools       = 1000 // of a server
+	maxTools       = 1000 // per server
 	maxPages       = 100
 	maxDescription = 4096 // characters
 )
 
-// list requests what the server offers.
+// list requests the server's offers.
 func (c *conn) list(ctx context.Context) (listing, error) {
 	l := listing{origins: map[string]string{}}
 	init := c.InitializeResult()
@@ -52,7 +52,7 @@ func (c *conn) list(ctx context.Context) (listing, error) {
 	return l, nil
 }
 
-// add adds a tool of a server, or the reason for leaving it out.
+// add adds a server's tool, or the reason for leaving it out.
 func (l *listing) add(s *server, t *sdk.Tool) {
 	name := ToolName(s.name, t.Name)
 	made, err := s.remoteTool(name, t)
@@ -72,7 +72,7 @@ func (l *listing) add(s *server, t *sdk.Tool) {
 	l.origins[name] = t.Name
 }
 
-// remoteTool returns a tool of the server. What the server claims about its effects is not used.
+// remoteTool returns a server's tool. The server's claims about its effects are not used.
 func (s *server) remoteTool(name string, t *sdk.Tool) (tool.Tool, error) {
 	if h := hidden.Find(t.Description); h != nil {
 		return nil, fmt.Errorf("its description has characters that people cannot see: %s", h)
@@ -92,7 +92,7 @@ func (s *server) remoteTool(name string, t *sdk.Tool) (tool.Tool, error) {
 	return made, nil
 }
 
-// own returns the listing of a server with tools of the host.
+// own returns the listing for a server with host tools.
 func (s *server) own() listing {
 	l := listing{origins: map[string]string{}}
 	for _, t := range s.Tools {
@@ -107,7 +107,7 @@ func (s *server) own() listing {
 	return l
 }
 
-// renamed is a tool of the host with the name that it has as a tool of a server.
+// renamed is a host tool with the name that it has as a server's tool.
 type renamed struct {
 	tool.Tool
 	name string
@@ -122,7 +122,7 @@ func (t renamed) Spec() tool.Spec {
 // Unwrap returns the host's tool.
 func (t renamed) Unwrap() tool.Tool { return t.Tool }
 
-// offer replaces what the server offers, and reports the changes.
+// offer replaces the server's offers, and reports the changes.
 func (s *server) offer(l listing) {
 	s.client.changes.Lock()
 	defer s.client.changes.Unlock()
@@ -149,7 +149,7 @@ func (s *server) offer(l listing) {
 	s.client.report(change, had)
 }
 
-// retract removes all tools of a server that was closed and removed from the client.
+// retract removes all tools after a server was closed and removed from the client.
 func (s *server) retract() {
 	s.client.changes.Lock()
 	defer s.client.changes.Unlock()
@@ -164,7 +164,7 @@ func (s *server) retract() {
 	s.client.report(change, had || s.client.hasResources())
 }
 
-// report reports a change to the host; c.changes is held. hadResources reports whether a server had resources before.
+// report reports a change to the host; c.changes is held. hadResources reports whether any server had resources before.
 func (c *Client) report(ch Change, hadResources bool) {
 	switch has := c.hasResources(); {
 	case has && !hadResources:
@@ -184,7 +184,7 @@ func sameSpec(a, b tool.Spec) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// clip truncates text from a server, and replaces characters that people cannot see.
+// clip truncates text from a server, and replaces invisible characters.
 func clip(text string) string { return shorten(hidden.Replace(text, 0)) }
 
 // shorten truncates text.

@@ -31,8 +31,8 @@ import (
 //
 //   - c.Args is a JSON object that is valid against the input schema in Spec. Unknown tools and invalid arguments never
 //     reach the tool.
-//   - Access is called before the policy decides, and again when an approval has been given. Run is called at most
-//     once, and only if the policy or an approver permits the accesses.
+//   - Access is called before the policy decides, and again when an approval has been given. Run is called only if the
+//     policy or an approver permits the accesses; it is not repeated unless [Middleware] does that.
 //   - Methods may be called concurrently for different calls: calls to tools with Spec.ReadOnly run in parallel, and
 //     agents run side by side.
 //   - All work goes through c.Env. If the accesses were declared, c.Env refuses everything else.

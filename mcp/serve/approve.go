@@ -15,10 +15,10 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxQuestion is the size limit of a question, in bytes. A call that cannot be shown in full is refused.
+// maxQuestion limits the size of a question, in bytes. A call that cannot be shown in full is refused.
 const maxQuestion = 256 << 10
 
-// The answers to a question, and the key that it has in requests and responses.
+// Answers to a question, and the key that it has in requests and responses.
 const (
 	allowOnce   = "allow once"
 	deny        = "deny"
@@ -26,7 +26,7 @@ const (
 	questionKey = "approval"
 )
 
-// form is the schema of an answer.
+// form is the answer schema.
 var form = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Whether this call may run","enum":["allow once","deny"],"default":"deny"}},"required":["decision"]}`)
 
 // approver approves or refuses one call.
@@ -38,8 +38,8 @@ type approver struct {
 	question *sdk.CallToolResult // asks the client, if the call is pending
 }
 
-// approve asks the user of the client. With older protocols it sends the question and waits. Since 2026-07-28, the
-// question is the result of the call, and the client repeats the call with the answer.
+// approve asks the client's user. With older protocols it sends the question and waits. Since 2026-07-28, the question
+// is the call's result, and the client repeats the call with the answer.
 func (a *approver) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
 	if guard := a.server.config.Guard; guard != nil {
 		if refused := guard(ctx, r); refused != nil {
@@ -102,7 +102,7 @@ func approval(res *sdk.ElicitResult) tool.Approval {
 	return tool.Approval{Message: "the user said no"}
 }
 
-// describe is the default of Config.Describe.
+// describe is the default for Config.Describe.
 func describe(_ context.Context, r tool.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Allow %s?\n  arguments: %s\n", r.Spec.Name, r.Call.Args)
@@ -113,11 +113,10 @@ func describe(_ context.Context, r tool.Request) string {
 	return b.String()
 }
 
-// maxOpen is the maximum number of questions without an answer.
+// maxOpen limits the questions without an answer.
 const maxOpen = 1000
 
-// questions holds the questions that clients have not answered yet. Each can be answered once, and only for the same
-// call.
+// questions holds questions that clients have not answered yet. Each can be answered once, and only for the same call.
 type questions struct {
 	mu    sync.Mutex
 	order []string
@@ -125,7 +124,7 @@ type questions struct {
 }
 
 func digest(parts ...string) [sha256.Size]byte {
-	b, _ := json.Marshal(parts) // strings can always be encoded
+	b, _ := json.Marshal(parts) // encoding strings cannot fail
 	return sha256.Sum256(b)
 }
 

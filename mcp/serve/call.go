@@ -54,7 +54,7 @@ func (s *Server) limit(ctx context.Context, _ tool.Call, next func(context.Conte
 	}
 }
 
-// answer returns an outcome as clients see it.
+// answer converts an outcome for clients.
 func answer(o tool.Outcome, out *result) *sdk.CallToolResult {
 	images, note := media.FitAll(o.Result.Images)
 	text := o.Model + note

@@ -23,10 +23,10 @@ import (
 
 const testToken = "token-0123456789abcdef"
 
-// versions are the protocol versions with different ways of asking the user.
+// versions are the protocol versions with different ways to ask the user.
 var versions = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
 
-// bench is a server for the coding tools and others, in a directory of its own.
+// bench is a server for the coding tools and others, in its own directory.
 type bench struct {
 	*Server
 	dir string
@@ -91,8 +91,7 @@ func (b *bench) outcomes() []tool.Outcome {
 	return slices.Clone(b.audited)
 }
 
-// stdio connects a client over pipes. The function that it returns ends the client's input of the server and waits for
-// the server.
+// stdio connects a client over pipes. The returned function ends the server's input and waits for the server.
 func (b *bench) stdio(t *testing.T, version string, c *sdk.ClientOptions) (*sdk.ClientSession, func()) {
 	t.Helper()
 	toServer, fromClient := io.Pipe()
@@ -118,7 +117,7 @@ func connect(t *testing.T, version string, c *sdk.ClientOptions, transport sdk.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { go s.Close() }) // the server may be gone already
+	t.Cleanup(func() { go s.Close() }) // the server may have ended already
 	if got := s.InitializeResult().ProtocolVersion; got != version {
 		t.Fatalf("the protocol version is %s, want %s", got, version)
 	}
@@ -178,7 +177,7 @@ func each(t *testing.T, test func(t *testing.T, connect func(*bench, *sdk.Client
 	}
 }
 
-// call calls a tool and returns its result and the text of it.
+// call calls a tool and returns its result and the result's text.
 func call(t *testing.T, s *sdk.ClientSession, name string, args any) (*sdk.CallToolResult, string) {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})

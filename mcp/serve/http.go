@@ -21,7 +21,7 @@ import (
 // Path is the URL path at which the handler serves MCP.
 const Path = "/mcp"
 
-// Limits of HTTP connections.
+// Limits for HTTP connections.
 const (
 	minToken       = 16 // bytes
 	maxSessions    = 64
@@ -32,31 +32,29 @@ const (
 	shutdownTime   = 5 * time.Second
 )
 
-// delays limits how long a client may take to send the header and the body of a request, and to read a part of the
-// response.
+// delays limits how long a client may take to send a request's header and body, and to read a part of the response.
 type delays struct{ header, body, write time.Duration }
 
-// timeouts are the delays of new handlers. Tests change them.
+// timeouts are the delays for new handlers. Tests change them.
 var timeouts = delays{10 * time.Second, 30 * time.Second, 30 * time.Second}
 
-// requestHeader passes the ID of an HTTP request to its calls. What clients send in it is overwritten.
+// requestHeader passes an HTTP request's ID to its calls. A client's own value is overwritten.
 const requestHeader = "X-Reins-Request"
 
 // HTTPConfig configures access over HTTP.
 type HTTPConfig struct {
-	// Token is the bearer token that clients must send, of at least 16 bytes.
+	// Token is the bearer token that clients must send. It needs at least 16 bytes.
 	Token string
 	// Hosts are the host names that clients may use for this server, in addition to localhost. IP addresses need not be
 	// listed.
 	Hosts []string
-	// Origins are the origins of web pages that may use the server, such as https://example.com, in addition to its
-	// own.
+	// Origins are origins of web pages that may use the server, such as https://example.com, in addition to its own.
 	Origins []string
-	// MaxSessions is the maximum number of sessions. It defaults to 64.
+	// MaxSessions limits the sessions. Zero means 64.
 	MaxSessions int
-	// SessionTimeout is how long a session may have no requests before it is closed. It defaults to 30 minutes.
+	// SessionTimeout is how long a session may have no requests before it is closed. Zero means 30 minutes.
 	SessionTimeout time.Duration
-	// EventStore lets clients that were disconnected receive what they missed. Without it, a call is cancelled when its
+	// EventStore lets disconnected clients receive messages that they missed. Without it, a call is cancelled when its
 	// client disconnects.
 	EventStore sdk.EventStore
 }
@@ -74,7 +72,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, c HTTPConfig) error 
 		BaseContext: func(net.Listener) context.Context { return requests },
 	}
 	stop := context.AfterFunc(ctx, func() {
-		// The contexts of the requests are done, so their calls end too.
+		// The request contexts are done, so their calls end too.
 		last, cancel := context.WithTimeout(context.Background(), shutdownTime)
 		defer cancel()
 		if srv.Shutdown(last) != nil {
@@ -89,7 +87,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, c HTTPConfig) error 
 }
 
 // Handler returns a handler for clients over HTTP. It refuses requests without the token, for another host name, or
-// from web pages of other origins.
+// from web pages with another origin.
 func (s *Server) Handler(c HTTPConfig) (http.Handler, error) {
 	if len(c.Token) < minToken {
 		return nil, errors.New("the token for MCP over HTTP is too short: use at least 16 random characters")
@@ -123,7 +121,7 @@ type handler struct {
 	sessions http.Handler  // for clients with sessions
 	single   http.Handler  // for clients without sessions, since protocol version 2026-07-28
 
-	outliving string // the origin of all calls, if they outlive their requests
+	outliving string // origin of all calls, if they outlive their requests
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -243,7 +241,7 @@ func (h *handler) mayAsk(req *http.Request) bool {
 		err == nil && (own.Scheme == "http" || own.Scheme == "https") && own.Host == req.Host)
 }
 
-// readBody reads the body of a request within a time and size limit, and reports whether it succeeded.
+// readBody reads a request body within a time and size limit, and reports whether it succeeded.
 func (h *handler) readBody(w http.ResponseWriter, req *http.Request) bool {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(h.delays.body)) // a test server may not support it

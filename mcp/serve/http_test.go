@@ -20,7 +20,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// initialize is the first request of a client.
+// initialize is a client's first request.
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 
 // request returns a request with everything that it needs.
@@ -36,14 +36,14 @@ func request(t *testing.T, method, url, body string) *http.Request {
 	return r
 }
 
-// client returns a client of its own.
+// client returns a new client.
 func client(t *testing.T) *http.Client {
 	own := &http.Transport{MaxIdleConnsPerHost: 100}
 	t.Cleanup(own.CloseIdleConnections)
 	return &http.Client{Transport: own}
 }
 
-// send sends a request and returns the status, the header and the beginning of the body.
+// send sends a request and returns status, header and the beginning of the body.
 func send(t *testing.T, c *http.Client, r *http.Request) (int, http.Header, string) {
 	t.Helper()
 	res, err := c.Do(r)
@@ -173,7 +173,7 @@ func TestHTTP_SessionsAreLimited(t *testing.T) {
 	count := map[int]int{}
 	var ids []string
 	var wg sync.WaitGroup
-	for range 20 { // clients, each of which opens a hundred sessions
+	for range 20 { // each client opens a hundred sessions
 		wg.Go(func() {
 			for range 100 {
 				status, header, _ := send(t, c, request(t, "POST", address, initialize))
@@ -224,7 +224,7 @@ func setTimeouts(t *testing.T, header, body, write time.Duration) {
 	t.Cleanup(func() { timeouts = old })
 }
 
-// TestHTTP_SlowClientsAreDisconnected waits until the server closes the connection of a client that sends too slowly.
+// TestHTTP_SlowClientsAreDisconnected waits until the server closes a connection whose client sends too slowly.
 func TestHTTP_SlowClientsAreDisconnected(t *testing.T) {
 	setTimeouts(t, 50*time.Millisecond, 50*time.Millisecond, time.Minute)
 	b := newBench(t, nil)
@@ -269,7 +269,7 @@ func (p pipes) dial() net.Conn {
 	return client
 }
 
-// TestHTTP_ClientThatReadsNothingIsDisconnected checks that a call ends although its client reads nothing of its output.
+// TestHTTP_ClientThatReadsNothingIsDisconnected checks that a call ends although its client reads no output.
 func TestHTTP_ClientThatReadsNothingIsDisconnected(t *testing.T) {
 	setTimeouts(t, time.Minute, time.Minute, 50*time.Millisecond)
 	ended := make(chan error, 1)
@@ -346,7 +346,7 @@ func TestHTTP_CallEndsWhenItsClientGoesAway(t *testing.T) {
 	}
 }
 
-// firstLine reads the status of a response.
+// firstLine reads a response's status line.
 func firstLine(conn net.Conn) <-chan string {
 	lines := make(chan string, 1)
 	go func() {
@@ -423,7 +423,7 @@ func TestHTTP_ServeEndsAlthoughACallRuns(t *testing.T) {
 	}
 }
 
-// TestHTTP_WithAnEventStoreACallOutlivesItsConnection waits until the server has noticed that the client went away.
+// TestHTTP_WithAnEventStoreACallOutlivesItsConnection waits until the server has noticed that the client is gone.
 func TestHTTP_WithAnEventStoreACallOutlivesItsConnection(t *testing.T) {
 	started, noticed, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	slow := tool.New(tool.Spec{Name: "wait"}, tool.Nothing, func(ctx context.Context, _ *tool.Call, _ struct{}) (tool.Result, error) {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// maxProgress is the maximum size of output in a notification. If a client reads more slowly than a tool writes,
-	// older output is skipped; the result contains it.
+	// maxProgress limits the output in a notification. If a client reads more slowly than a tool writes, older output
+	// is skipped; the result contains it.
 	maxProgress = 8 << 10
 	// progressEvery is the minimum time between notifications.
 	progressEvery = 50 * time.Millisecond
 )
 
-// progress sends the output of a running call to the client. A slow client does not delay the call.
+// progress sends a running call's output to the client. A slow client does not delay the call.
 type progress struct {
 	more   chan struct{} // has an element if there is unsent output
 	ending chan struct{} // closed when there is no further output

@@ -1,4 +1,4 @@
-// Package serve offers the tools of a pipeline to MCP clients, over standard input and output or over HTTP.
+// Package serve offers a pipeline's tools to MCP clients, over standard input and output or over HTTP.
 //
 // Every call goes through the pipeline: it is validated, checked against the policy, approved, sandboxed, redacted,
 // truncated and audited like a model's call. A client sees what a model would see. If a call needs approval and the
@@ -20,36 +20,36 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxMessage is the size limit of a message from a client, in bytes.
+// maxMessage limits the size of a client's message, in bytes.
 const maxMessage = 8 << 20
 
-// defaultCalls is the default of Config.MaxCalls.
+// defaultCalls is the default for Config.MaxCalls.
 const defaultCalls = 16
 
 // Config configures a server.
 type Config struct {
-	Name, Version string // of the server, for clients
+	Name, Version string // the server's name and version, as reported to clients
 
-	// Pipeline runs every call. Its Approve decides on calls that need approval if the client cannot ask its user;
-	// nil refuses them.
+	// Pipeline runs every call. Its Approve decides on calls that need approval if the client cannot ask its user; nil
+	// refuses them.
 	Pipeline *tool.Pipeline
 	Env      env.Environment // where the tools run
-	// Describe returns what a user is shown before they approve a call. By default, it is the tool, its arguments, what
-	// it accesses and why it needs approval.
+	// Describe returns the text that a user is shown before they approve a call. The default names the tool, its
+	// arguments, its accesses and why it needs approval. It may be called concurrently.
 	Describe func(ctx context.Context, r tool.Request) string
-	// Guard, if set, is called before a user or Pipeline.Approve is asked. If it returns an answer, the call is
-	// refused.
+	// Guard, if set, is called before a user or Pipeline.Approve is asked. If it returns an answer, the call is refused
+	// with it. It may be called concurrently.
 	Guard func(ctx context.Context, r tool.Request) *tool.Approval
-	// MaxCalls is the maximum number of calls that run at the same time; others wait. It defaults to 16.
+	// MaxCalls limits the calls that run at the same time; others wait. Zero means 16.
 	MaxCalls int
 
-	// Options and Extend configure the SDK's server, for example to add resources and prompts. What they add does not
-	// go through the pipeline.
+	// Options and Extend configure the SDK's server, for example to add resources and prompts. Tools that they add do
+	// not go through the pipeline.
 	Options sdk.ServerOptions
 	Extend  func(*sdk.Server)
 }
 
-// Server offers the tools of a pipeline.
+// Server offers a pipeline's tools.
 type Server struct {
 	config Config
 	sdk    *sdk.Server
@@ -68,7 +68,7 @@ type running struct {
 	cancel  context.CancelCauseFunc
 }
 
-// New returns a server for the tools that the pipeline has now. It fails if MCP cannot describe one of them.
+// New returns a server for the tools that the pipeline has now. It fails if MCP cannot describe a tool.
 func New(c Config) (*Server, error) {
 	if c.Pipeline == nil || c.Pipeline.Registry == nil || c.Env == nil {
 		return nil, errors.New("an MCP server needs a pipeline with tools and an environment")
@@ -127,7 +127,7 @@ func (s *Server) Run(parent context.Context, in io.Reader, out io.Writer) error 
 	id, wait := s.track(ctx)
 	defer wait()
 	defer cancel(errClientGone)
-	// A read of standard input cannot be interrupted. It may outlive this server.
+	// A read from standard input cannot be interrupted. It may outlive this server.
 	r, w := io.Pipe()
 	go func() {
 		_, err := io.Copy(w, in)
@@ -150,7 +150,7 @@ type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
 
-// requestKey is the context key of the ID that track returned.
+// requestKey is the context key for the ID that track returned.
 type requestKey struct{}
 
 // origin is a connection or an HTTP request with calls.
@@ -160,8 +160,8 @@ type origin struct {
 }
 
 // track registers the context of a connection or a request, and returns an ID for its calls. They are cancelled when
-// the context is done; the SDK does not derive their contexts from it. The returned function ends the registration, so
-// that no further call can start, and waits for running calls.
+// the context is done; the SDK does not derive their contexts from it. wait ends the registration, so that no further
+// call can start, and waits for running calls.
 func (s *Server) track(ctx context.Context) (id string, wait func()) {
 	id = rand.Text()
 	r := &origin{ctx: ctx}
@@ -188,7 +188,7 @@ func (s *Server) begin(ctx context.Context, req *sdk.CallToolRequest) (context.C
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.requests[id]
-	if !ok { // it has ended
+	if !ok { // the origin has ended
 		cancel(nil)
 		return nil, nil, errClientGone
 	}
@@ -205,7 +205,7 @@ func (s *Server) begin(ctx context.Context, req *sdk.CallToolRequest) (context.C
 	}, nil
 }
 
-// cancel cancels the calls of a session.
+// cancel cancels a session's calls.
 func (s *Server) cancel(session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,13 +216,13 @@ func (s *Server) cancel(session string) {
 	}
 }
 
-// result describes the structured content of a tool.
+// result describes a tool's structured content.
 type result struct {
 	schema json.RawMessage
-	fields map[string]bool // the properties of the schema
+	fields map[string]bool // properties in the schema
 }
 
-// structured returns the output schema for clients. It omits model_output, because that is the output clients get. It
+// structured returns the output schema for clients. It omits model_output, because clients get that as their output. It
 // returns nil if the tool has no output schema.
 func structured(schema json.RawMessage) (*result, error) {
 	if len(schema) == 0 {
@@ -252,8 +252,8 @@ func structured(schema json.RawMessage) (*result, error) {
 	return r, err
 }
 
-// Properties of the output schemas of tools: the whole output, and the part that the model sees. Clients get the latter
-// as the output.
+// Properties in tool output schemas: the whole output, and the part that the model sees. Clients get the latter as the
+// output.
 const (
 	wholeOutput = "output"
 	modelOutput = "model_output"

@@ -123,7 +123,7 @@ func TestCall_ImagesAreImageContent(t *testing.T) {
 	}
 }
 
-// asked is a client whose user gives an answer to every question.
+// asked is a client whose user gives the same answer to every question.
 func asked(answer *sdk.ElicitResult, err error, questions *[]string) *sdk.ClientOptions {
 	var mu sync.Mutex
 	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -184,7 +184,7 @@ func TestApproval_HoldsForOneCall(t *testing.T) {
 	})
 }
 
-// TestApproval_AnswerIsBoundToItsCall takes the part of a client that answers a question by repeating the call.
+// TestApproval_AnswerIsBoundToItsCall acts as a client that answers a question by repeating the call.
 func TestApproval_AnswerIsBoundToItsCall(t *testing.T) {
 	b := newBench(t, nil)
 	s := b.http(t, "2026-07-28", &sdk.ClientOptions{
@@ -426,7 +426,7 @@ func TestRun_RefusesHugeMessages(t *testing.T) {
 }
 
 func TestRun_EndsWithItsContextAlthoughNothingIsRead(t *testing.T) {
-	r, w, err := os.Pipe() // a read of it is not interrupted, as of standard input
+	r, w, err := os.Pipe() // as for standard input, reads are not interrupted
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,11 @@ import (
 // errClientGone is the cause of a context that was cancelled because its client disconnected.
 var errClientGone = errors.New("the MCP client disconnected")
 
-// grace is how long calls may run after the input of a client has ended. Tests change it.
+// grace is how long calls may run after a client's input has ended. Tests change it.
 var grace = 2 * time.Second
 
 // lingering is a transport that delays the end of its input until all requests are answered, at most for the grace
-// period. This makes it possible to pipe a file of requests to a server.
+// period. This makes it possible to pipe a file with requests to a server.
 type lingering struct {
 	sdk.Transport
 	ended context.CancelCauseFunc
@@ -33,7 +33,7 @@ func (t lingering) Connect(ctx context.Context) (sdk.Connection, error) {
 type lingeringConn struct {
 	sdk.Connection
 	ended  context.CancelCauseFunc
-	idle   chan struct{} // closed when the last request is answered after the end of the input
+	idle   chan struct{} // closed when the last request is answered after the input has ended
 	closed chan struct{}
 	close  sync.Once
 
