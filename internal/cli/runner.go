@@ -135,6 +135,9 @@ func (r *runner) result(ctx context.Context) result {
 		err = errInterrupted // by the second interrupt
 	}
 	res.end(ctx, r.out.Status, err)
+	if res.dear = res.overspent(); res.dear != "" {
+		res.Warnings = append(slices.Clone(res.Warnings), res.dear)
+	}
 	return res
 }
 

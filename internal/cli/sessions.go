@@ -25,7 +25,7 @@ the system's directory for application state, such as ~/.local/state/reins.
 An ID can be shortened to a unique prefix. "latest" is the most recently used
 session; a fork counts once it was continued.`,
 	},
-		newSessionsList(h), newSessionsShow(h), newSessionsSearch(h), newSessionsRename(h), newSessionsTag(h),
+		newSessionsList(h), newSessionsLatest(h), newSessionsShow(h), newSessionsSearch(h), newSessionsRename(h), newSessionsTag(h),
 		newSessionsFork(h), newSessionsExport(h), newSessionsImport(h), newSessionsRemove(h), newSessionsVerify(h),
 	)
 }
@@ -135,6 +135,41 @@ func (o sessionsList) print(h Host, listed []event.Meta, more int) error {
 		notef(h, "%d more; use --limit 0 to list all", more)
 	}
 	return nil
+}
+
+func newSessionsLatest(h Host) *cobra.Command {
+	var here, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "latest",
+		Short: "Print the ID of the session used last",
+		Long: `Print the ID of the session that was used last. A fork or an imported session
+counts once it was continued.`,
+		Example: `  reins sessions export $(reins sessions latest --here) session.tar`,
+		Args:    wantArgs(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sessions, err := openSessions(h)
+			if err != nil {
+				return err
+			}
+			var m event.Meta
+			if here {
+				m, err = sessionToShow(cmd.Context(), h, sessions, nil)
+			} else {
+				m, err = sessions.Find(cmd.Context(), session.Latest)
+			}
+			switch {
+			case err != nil:
+				return explain(err)
+			case asJSON:
+				return printJSON(h.Stdout, m)
+			}
+			_, err = fmt.Fprintln(h.Stdout, m.ID)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&here, "here", false, "the last session of this directory, or else of the nearest parent directory")
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 // scope describes the filter, as the end of a sentence.

@@ -195,7 +195,7 @@ func (v *transcript) end() error {
 		for _, text := range v.damages[i] {
 			v.printf("%s\n", v.paint(show.Red, "✗ "+text))
 		}
-		if i < n {
+		if i < n && !v.onlyUndoes(i) {
 			v.item(v.state.Item(i))
 		}
 	}
@@ -203,6 +203,11 @@ func (v *transcript) end() error {
 		v.note("", "the session ends during "+show.Plural(n, "tool call"))
 	}
 	return v.err
+}
+
+// onlyUndoes reports whether an item says that the session was resumed, and nothing but an undo or redo follows.
+func (v *transcript) onlyUndoes(i int) bool {
+	return i+1 < v.state.Len() && v.state.Item(i).Notice == event.KindSessionResume && v.state.Item(i+1).Notice == event.KindRewind
 }
 
 // item prints an item. Of subagents only what they do is shown.

@@ -344,6 +344,9 @@ func (v *textView) finish(r result) error {
 	if len(r.Refused) > 0 {
 		fmt.Fprintf(v.side, "reins: %s\n", r.howToAllow())
 	}
+	if r.dear != "" {
+		fmt.Fprintf(v.side, "reins: %s\n", r.dear)
+	}
 	if reason := r.stopReason(); reason != "" {
 		fmt.Fprintf(v.side, "reins: %s\n", reason)
 	}

@@ -127,6 +127,7 @@ type result struct {
 	err       error    // the source of Error
 	saved     bool     // the session can be continued
 	elsewhere bool     // the session belongs to another directory
+	dear      string   // that the run cost more than the budget, without being stopped
 	refusal   string   // how the model refused to answer, if it gave a category
 	reached   reached
 }
@@ -229,6 +230,17 @@ func (r reached) stopReason(limit event.Limit) string {
 		return fmt.Sprintf("stopped after %s: --max-rounds is %d", show.Plural(r.limit.Value, "tool round"), r.limit.Value)
 	}
 	return show.Limit(event.TurnLimit{Limit: limit})
+}
+
+// overspent says that the session cost more than the budget, unless that stopped the run: the last call may cost more than
+// what was left.
+func (r result) overspent() string {
+	budget := r.reached.flags.budget
+	if budget <= 0 || r.reached.cost <= budget || r.Limit != "" {
+		return ""
+	}
+	return fmt.Sprintf("spent %s, more than the budget of %s; to continue the session, raise --budget",
+		show.SmallPrice(r.reached.cost), show.SmallPrice(budget))
 }
 
 // howToAllow returns a hint how to permit the refused calls.
