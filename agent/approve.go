@@ -131,10 +131,7 @@ func (s *Session) grants(ctx context.Context, r tool.Request) (list []event.Gran
 		return nil
 	}
 	for _, suggested := range r.Suggest(ctx) {
-		g := event.Grant{Text: suggested.Text}
-		for _, rule := range suggested.Rules {
-			g.Rules = append(g.Rules, rule.String())
-		}
+		g := event.Grant{Text: suggested.Text, Rules: suggested.Rules}
 		if text := g.Text + strings.Join(g.Rules, "\n"); s.config.Secrets.Text(text) == text {
 			list = append(list, g)
 		}

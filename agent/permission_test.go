@@ -7,6 +7,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -21,7 +22,7 @@ func runs() tool.Tool {
 
 func TestMode_ChangesWhileTheSessionRuns(t *testing.T) {
 	script := llmtest.Play(llmtest.Call("runs", `{"text":"make"}`), llmtest.Say("1"), llmtest.Call("runs", `{"text":"make"}`), llmtest.Say("2"))
-	s := open(t, script, func(c *Config) { with(runs())(c); c.Policy = policy.Standard{}; c.Mode = policy.ModePlan })
+	s := open(t, script, func(c *Config) { with(runs())(c); c.Policy = rules.Policy{}; c.Mode = policy.ModePlan })
 	submit(t, s, "try")
 	if err := s.SetMode(policy.ModeBypass); err != nil {
 		t.Fatal(err)
@@ -42,7 +43,7 @@ func TestApproval_RulesHoldForTheSessionAndAfterAResume(t *testing.T) {
 	store := &event.Memory{}
 	configure := func(c *Config) {
 		with(runs())(c)
-		c.Policy, c.Store, c.ID = policy.Standard{}, store, "s"
+		c.Policy, c.Store, c.ID = rules.Policy{}, store, "s"
 		c.Describe = func(_ context.Context, r tool.Request) event.Description {
 			return event.Description{Preview: "about " + string(r.Call.Args)}
 		}
@@ -52,7 +53,7 @@ func TestApproval_RulesHoldForTheSessionAndAfterAResume(t *testing.T) {
 			if len(s) != 1 {
 				t.Fatalf("suggestions %+v", s)
 			}
-			return tool.Approval{Allow: true, Scope: tool.ForSession, Rules: []string{s[0].Rules[0].String(), "not a ) rule"}}, nil
+			return tool.Approval{Allow: true, Scope: tool.ForSession, Rules: []string{s[0].Rules[0], "not a ) rule"}}, nil
 		}
 	}
 	script := llmtest.Play(llmtest.Call("runs", `{"text":"go test ./a"}`), llmtest.Call("runs", `{"text":"go test ./b"}`), llmtest.Say("done"),

@@ -9,6 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -21,7 +22,7 @@ const (
 func planning(approve func(tool.Request) tool.Approval) func(*Config) {
 	return func(c *Config) {
 		with(append(PlanModeTools(), runs())...)(c)
-		c.Policy, c.Mode = policy.Standard{}, policy.ModeBypass
+		c.Policy, c.Mode = rules.Policy{}, policy.ModeBypass
 		if approve != nil {
 			c.Approve = func(_ context.Context, r tool.Request) (tool.Approval, error) { return approve(r), nil }
 		}
@@ -80,14 +81,14 @@ func TestPlanMode_BindsTheNextCallAndOnlyTheUserEndsIt(t *testing.T) {
 }
 
 func TestPlanMode_NothingEndsItWithoutTheUsersWord(t *testing.T) {
-	everything, err := policy.ParseRule(exitPlan)
+	everything, err := rules.Parse(exitPlan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := 0
 	for name, change := range map[string]func(*Config){
 		"nobody to ask":    func(*Config) {},
-		"a rule allows it": func(c *Config) { c.Policy = policy.Standard{Rules: policy.Rules{Allow: []policy.Rule{everything}}} },
+		"a rule allows it": func(c *Config) { c.Policy = rules.Policy{Allow: []rules.Rule{everything}} },
 		"the approver says no": func(c *Config) {
 			c.Approve = func(context.Context, tool.Request) (tool.Approval, error) { asked++; return tool.Approval{}, nil }
 		},

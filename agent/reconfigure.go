@@ -393,7 +393,7 @@ func (s *Session) granted(ctx context.Context, q policy.Query) (rule string, ok 
 	grants, p := s.tree.fold.Grants(), s.tree.policy
 	s.tree.mu.Unlock()
 	if p == nil {
-		p = policy.Default{}
+		p = policy.AskAll{}
 	}
 	return grants.Find(ctx, p, q)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -107,11 +108,11 @@ func TestNew_WarnsOnceIfNobodyCanApprove(t *testing.T) {
 		want    int
 	}{
 		"default policy":        {nil, "", nil, 1},
-		"rules":                 {policy.Standard{Rules: policy.MustRules("Bash(go test:*)")}, policy.ModeAcceptEdits, nil, 1},
+		"rules":                 {rules.Must("Bash(go test:*)"), policy.ModeAcceptEdits, nil, 1},
 		"an approver":           {nil, "", approve, 0},
-		"a mode that denies":    {policy.Standard{}, policy.ModeDontAsk, nil, 0},
+		"a mode that denies":    {rules.Policy{}, policy.ModeDontAsk, nil, 0},
 		"everything is allowed": {policy.AllowAll{}, "", nil, 0},
-		"a list of tools":       {policy.All(policy.Only("echo"), policy.ReadOnly()), "", nil, 0},
+		"a list of tools":       {policy.All(policy.Only("echo"), rules.ReadOnly()), "", nil, 0},
 		"a function":            {policy.Func(policy.AllowAll{}.Decide), "", nil, 1},
 	} {
 		s := open(t, llmtest.Play(llmtest.Say("Hello."), llmtest.Say("Hello.")), func(config *Config) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // searches has, for each provider, an answer in which the provider has searched the web, as its documentation
@@ -106,8 +106,8 @@ func TestHostedSearch_AnswersAreReadAndSentBack(t *testing.T) {
 }
 
 func TestHostedSearch_IsOfferedOnlyWhereItWorksAndIsAllowed(t *testing.T) {
-	rule := func(text string) policy.Rule {
-		r, err := policy.ParseRule(text)
+	rule := func(text string) rules.Rule {
+		r, err := rules.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,9 +124,9 @@ func TestHostedSearch_IsOfferedOnlyWhereItWorksAndIsAllowed(t *testing.T) {
 		"not configured": {"openai", "gpt-5.2", true, agent.Config{}, false, ""},
 		"older Gemini":   {"gemini", "gemini-2.5-pro", false, agent.Config{}, false, "no web search that works with other tools"},
 		"other provider": {"chat", "gpt-oss-120b", false, agent.Config{}, false, "no web search"},
-		"default mode":   {"anthropic", "claude-opus-5", false, agent.Config{Policy: policy.Standard{}}, true, ""},
-		"denied":         {"anthropic", "claude-opus-5", false, agent.Config{Policy: policy.Standard{Rules: policy.Rules{Deny: []policy.Rule{rule("WebSearch")}}}}, false, "is not used"},
-		"asked":          {"anthropic", "claude-opus-5", false, agent.Config{Policy: policy.Standard{Rules: policy.Rules{Ask: []policy.Rule{rule("WebSearch")}}}}, false, "is not used"},
+		"default mode":   {"anthropic", "claude-opus-5", false, agent.Config{Policy: rules.Policy{}}, true, ""},
+		"denied":         {"anthropic", "claude-opus-5", false, agent.Config{Policy: rules.Policy{Deny: []rules.Rule{rule("WebSearch")}}}, false, "is not used"},
+		"asked":          {"anthropic", "claude-opus-5", false, agent.Config{Policy: rules.Policy{Ask: []rules.Rule{rule("WebSearch")}}}, false, "is not used"},
 		"left out":       {"anthropic", "claude-opus-5", false, agent.Config{Deny: []string{"web_search"}}, false, ""},
 	} {
 		g := newOpenRig(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -102,9 +103,9 @@ func TestSandbox_OnlyAnApprovalLiftsIt(t *testing.T) {
 				out := b.pipe.Check(t.Context(), tool.Call{Name: c.name, Args: must(json.Marshal(args)), Env: b.env})
 				grant := policy.Grant{Tool: c.name, Accesses: out.Accesses, Rule: "granted"}
 				if approver == "rules" {
-					grant = policy.Grant{Rule: "granted", Rules: []policy.Rule{must(policy.ParseRule("Bash")), must(policy.ParseRule("Edit"))}}
+					grant = policy.Grant{Rule: "granted", Rules: []string{"Bash", "Edit"}}
 				}
-				standard := policy.Standard{}
+				standard := rules.Policy{}
 				b.pipe.Policy, b.pipe.Approve = standard, nil
 				b.pipe.Granted = func(ctx context.Context, q policy.Query) (string, bool) {
 					return policy.Grants{grant}.Find(ctx, standard, q)
@@ -170,7 +171,7 @@ func TestExplainLimits_SaysWhatFailedForThem(t *testing.T) {
 
 func TestSandbox_AutoModeRunsWhatItConfines(t *testing.T) {
 	b := newBoxed(t, local.Config{})
-	b.pipe.Policy, b.pipe.Mode, b.pipe.Approve = policy.Standard{}, policy.ModeAuto, nil
+	b.pipe.Policy, b.pipe.Mode, b.pipe.Approve = rules.Policy{}, policy.ModeAuto, nil
 	if out := b.call("shell", map[string]any{"command": "make-nothing || touch x; exit 0"}); !out.OK() {
 		t.Errorf("in the sandbox: %s", out.Model)
 	}

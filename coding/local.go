@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // Local returns an environment on this machine whose sandbox enforces what a policy says about reading: commands that
@@ -38,7 +39,7 @@ type deniedFiles struct {
 
 	mu        sync.Mutex
 	workspace policy.Workspace
-	rules     []policy.Rule // of the last search
+	rules     []rules.Rule // of the last search
 	found     []string
 	at        time.Time // of the last search
 }
@@ -56,7 +57,7 @@ func (d *deniedFiles) set(e *local.Env, dir string) {
 
 // list returns the files.
 func (d *deniedFiles) list() []string {
-	rules := policy.RulesOf(d.policy())
+	rules := rules.Of(d.policy())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.workspace.Files == nil {

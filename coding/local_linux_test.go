@@ -10,6 +10,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 func TestLocal_ReadingCommandsReadTheRootsButNotWhatRulesDeny(t *testing.T) {
@@ -27,12 +28,12 @@ func TestLocal_ReadingCommandsReadTheRootsButNotWhatRulesDeny(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deny, err := policy.ParseRule("Read(.env)")
+	deny, err := rules.Parse("Read(.env)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := local.Config{Dir: root + "/work", SpoolDir: t.TempDir(), Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite}}
-	p := policy.Standard{Rules: policy.Rules{Deny: []policy.Rule{deny}}}
+	p := rules.Policy{Deny: []rules.Rule{deny}}
 	e, err := Local(c, p, policy.Workspace{Home: root, Roots: []string{root + "/other"}})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestLocal_ReadingCommandsFollowAPolicyThatIsReplaced(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("content"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	deny, err := policy.ParseRule("Read(file)")
+	deny, err := rules.Parse("Read(file)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestLocal_ReadingCommandsFollowAPolicyThatIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	for i, next := range []policy.Policy{nil, policy.Standard{Rules: policy.Rules{Deny: []policy.Rule{deny}}}, policy.AllowAll{}} {
+	for i, next := range []policy.Policy{nil, rules.Policy{Deny: []rules.Rule{deny}}, policy.AllowAll{}} {
 		p = next
 		r, err := env.Exec(t.Context(), e, env.Command{Line: "cat file", ReadOnly: true})
 		if err != nil {

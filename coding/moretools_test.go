@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -131,7 +132,7 @@ func TestOpen_NotesAreKeptOnlyWithApproval(t *testing.T) {
 	for _, allow := range []bool{false, true} {
 		g := newOpenRig(t)
 		g.model = llmtest.Play(llmtest.Call("call_tool", `{"name":"update_memory","arguments":{"action":"create","title":"A","content":"x"}}`), llmtest.Say("ok"))
-		s := g.open(Config{Model: "gpt-5.2", Session: agent.Config{Policy: policy.Standard{}, Mode: policy.ModeDefault}})
+		s := g.open(Config{Model: "gpt-5.2", Session: agent.Config{Policy: rules.Policy{}, Mode: policy.ModeDefault}})
 		if allow {
 			s = g.open(Config{Model: "gpt-5.2", Session: agent.Config{Policy: policy.AllowAll{}}})
 		}

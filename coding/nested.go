@@ -24,7 +24,7 @@ func (b *builder) finder(ctx context.Context, p *Profile) prompt.Finder {
 	w.Dir, _ = s.Env.RealPath(ctx, s.Env.Info().Dir)
 	w.Paths = s.Env.Info().Paths()
 	denied := func(real string) bool {
-		f := policy.RulesOf(orDefault(b.policy())).DeniesRead(w)
+		f := policy.DeniesRead(b.policy(), w)
 		return f != nil && f(real)
 	}
 	return prompt.Finder{Names: p.DocFiles, User: c.UserFiles, Home: c.Home, Denied: denied}

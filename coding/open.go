@@ -134,7 +134,7 @@ const maxResult = 50_000
 // Open assembles a coding session. Closing the session closes everything that Open created.
 func Open(ctx context.Context, c Config) (*agent.Session, error) {
 	b := &builder{config: c, session: c.Session, active: &activeSkills{}}
-	b.config.ToolConfig.State = tools.NewState()
+	b.config.ToolConfig.State, b.session.Policy = tools.NewState(), orDefault(c.Session.Policy)
 	s, err := b.open(ctx)
 	if err != nil {
 		for _, made := range b.made {

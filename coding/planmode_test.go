@@ -30,6 +30,7 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -168,20 +169,13 @@ var planProfiles = []planProfile{
 
 // open opens a session in which everything is allowed until plan mode begins.
 func (w *planWorld) open(t reporter, p planProfile, tier Tier, mode policy.Mode, client agent.Streamer) *agent.Session {
-	var rules policy.Rules
-	for _, text := range []string{"Bash", "Edit", "Read", "Delete", "WebFetch", "mcp__s", "exit_plan_mode", "config", "shell_input", "write_stdin"} {
-		r, err := policy.ParseRule(text)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		rules.Allow = append(rules.Allow, r)
-	}
+	everything := rules.Must("Bash", "Edit", "Read", "Delete", "WebFetch", "mcp__s", "exit_plan_mode", "config", "shell_input", "write_stdin")
 	s, err := Open(context.Background(), Config{
 		Provider: "p", Model: p.model, Dir: w.work, Toolset: p.toolset, Tier: tier, Tools: w.tools, State: w.state,
 		LSP:  LSPConfig{Enabled: true},
 		Vars: map[string]string{"HOME": w.home, "TMPDIR": w.home},
 		Session: agent.Config{
-			Client: client, System: "Be good.", Policy: policy.Standard{Rules: rules}, Mode: mode, Vision: true,
+			Client: client, System: "Be good.", Policy: everything, Mode: mode, Vision: true,
 			Approve:   func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{}, nil },
 			Subagents: agent.Subagents{Teams: true},
 		},

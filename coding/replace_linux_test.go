@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // A policy that replaces the first one is bound by the session's skills, denies files, and
@@ -18,24 +18,16 @@ func TestReplace_PolicyOfACodingSession(t *testing.T) {
 	t.Setenv("HOME", g.dir) // what is below is readable only by name
 	r := g.skills(t.TempDir(), map[string]string{".claude/skills/look/SKILL.md": named("look", "Bash")})
 	g.write(map[string]string{"open.txt": "PLAIN", "denied.txt": "HIDDEN"})
-	var deny []policy.Rule
-	for _, text := range []string{"Read(denied.txt)", "WebSearch"} {
-		rule, err := policy.ParseRule(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		deny = append(deny, rule)
-	}
 	var s *agent.Session
 	cat := llmtest.Call("shell", `{"command":"cat open.txt denied.txt"}`)
 	write := llmtest.Call("write_file", `{"file_path":"a","content":"x"}`)
 	write.Check = func(*llm.Request) error {
-		return s.Reconfigure(t.Context(), agent.Change{Policy: policy.Standard{Rules: policy.Rules{Deny: deny}}})
+		return s.Reconfigure(t.Context(), agent.Change{Policy: rules.Must("deny Read(denied.txt)", "deny WebSearch")})
 	}
 	g.model = llmtest.Play(llmtest.Call("skill", `{"name":"look"}`), cat, write, cat, llmtest.Say("done"))
 	s = g.open(Config{
 		Model: "claude-opus-5", Provider: "anthropic", Skills: r, HostedSearch: true, Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite},
-		Session: agent.Config{Policy: policy.Standard{}},
+		Session: agent.Config{Policy: rules.Policy{}},
 	})
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 		t.Fatal(err)

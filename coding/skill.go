@@ -13,6 +13,7 @@ import (
 	"github.com/reins-agent/reins/internal/native"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
 )
@@ -174,32 +175,29 @@ func (b *builder) withSkills(p policy.Policy) policy.Policy {
 	case r != nil:
 		return b.active.policy(readable(p, r), !b.config.Prompt.Trusted)
 	case b.config.Resume != "": // a skill may be active
-		return b.active.policy(orDefault(p), false)
+		return b.active.policy(p, false)
 	}
 	return p
 }
 
 // readable returns a policy that allows reading the files of skills.
 func readable(p policy.Policy, r *skill.Registry) policy.Policy {
-	p = orDefault(p)
-	var rules []policy.Rule
+	var rules []string
 	for _, s := range r.All() {
-		if s.Dir == "" {
-			continue
-		}
-		if rule, err := policy.ParseRule("Read(/" + escapePattern(s.Dir) + "/**)"); err == nil {
-			rules = append(rules, rule)
+		if s.Dir != "" {
+			rules = append(rules, "Read(/"+escapePattern(s.Dir)+"/**)")
 		}
 	}
 	if e, ok := p.(policy.Extensible); ok && len(rules) > 0 {
-		return e.Allowing(rules)
+		return e.Allowing(rules...)
 	}
 	return p
 }
 
+// orDefault returns the policy, or the one without rules.
 func orDefault(p policy.Policy) policy.Policy {
 	if p == nil {
-		return policy.Default{}
+		return rules.Policy{}
 	}
 	return p
 }

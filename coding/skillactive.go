@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/shell"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // activeSkills computes which skills are active in a session, from the records alone, so that they are the same after a
@@ -177,8 +178,13 @@ type skillPolicy struct {
 	untrusted bool
 }
 
-// PolicyRules implements policy.Ruled.
-func (p skillPolicy) PolicyRules() policy.Rules { return policy.RulesOf(p.Policy) }
+// DeniesRead implements policy.Hiding.
+func (p skillPolicy) DeniesRead(w policy.Workspace) func(path string) bool {
+	return policy.DeniesRead(p.Policy, w)
+}
+
+// PolicyRules implements rules.Ruled.
+func (p skillPolicy) PolicyRules() rules.Policy { return rules.Of(p.Policy) }
 
 // Asks reports whether the session's policy asks; skills only deny.
 func (p skillPolicy) Asks(m policy.Mode) bool { return policy.Asks(p.Policy, m) }
@@ -209,8 +215,8 @@ type extensibleSkillPolicy struct {
 }
 
 // Allowing implements policy.Extensible.
-func (p extensibleSkillPolicy) Allowing(rules []policy.Rule) policy.Policy {
-	return p.active.policy(p.base.Allowing(rules), p.untrusted)
+func (p extensibleSkillPolicy) Allowing(rules ...string) policy.Policy {
+	return p.active.policy(p.base.Allowing(rules...), p.untrusted)
 }
 
 // Suggest implements policy.Extensible.
@@ -232,7 +238,7 @@ func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 	if name == "skill" && s.may(q.Args) {
 		return true
 	}
-	var rules []policy.Rule
+	var granted []rules.Rule
 	reads := false
 	for _, entry := range s.tools {
 		bare, spec, pattern := strings.Cut(entry, "(")
@@ -246,14 +252,14 @@ func (s activeSkill) allows(ctx context.Context, q policy.Query) bool {
 		reads = reads || listed == "read_file" || listed == "grep"
 		// If the skill may write files, its commands may also write them with redirections.
 		redirects := name == "shell" && (listed == "write_file" || listed == "edit_file")
-		if r, err := policy.ParseRule(entry); err == nil && (same || redirects || standard()[strings.ToLower(bare)] == "") {
-			rules = append(rules, r)
+		if r, err := rules.Parse(entry); err == nil && (same || redirects || standard()[strings.ToLower(bare)] == "") {
+			granted = append(granted, r)
 		}
 	}
 	if reads && q.Tool == "exec_command" { // the tools of codex have no other way to read
-		return policy.ReadOnly().Decide(ctx, q).Verdict == policy.Allow
+		return rules.ReadOnly().Decide(ctx, q).Verdict == policy.Allow
 	}
-	return policy.Within(ctx, q, rules)
+	return rules.Within(ctx, q, granted)
 }
 
 // may reports whether a call ends the skill, or loads it again, for example after its instructions were compacted away.

@@ -32,7 +32,7 @@ type Workbench struct {
 // have a random session ID.
 func OpenWorkbench(ctx context.Context, c Config, newTools func(ToolConfig) (*tool.Registry, error)) (*Workbench, error) {
 	b := &builder{config: c, session: c.Session, state: home.Dir(c.State)}
-	b.config.ToolConfig.State = tools.NewState()
+	b.config.ToolConfig.State, b.session.Policy = tools.NewState(), orDefault(c.Session.Policy)
 	w, err := b.workbench(ctx, newTools)
 	if err != nil {
 		return nil, errors.Join(err, (&Workbench{made: b.made}).Close())

@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/audit"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -27,7 +28,7 @@ func openBench(t *testing.T, c Config) (w *Workbench, dir, log string) {
 	t.Helper()
 	dir, log = t.TempDir(), filepath.Join(t.TempDir(), "audit.jsonl")
 	c.Dir, c.Audit.Path = dir, log
-	c.Session.Policy = policy.Standard{}
+	c.Session.Policy = rules.Policy{}
 	w, err := OpenWorkbench(t.Context(), c, standardTools)
 	if err != nil {
 		t.Fatal(err)

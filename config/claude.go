@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // ClaudeFiles returns the Claude Code settings files whose permissions Load also reads: the user's and the project's.
@@ -135,7 +136,7 @@ func (c *claudeLayer) rules(name string, value json.RawMessage, list *[]string) 
 
 // claudeRule returns why a Claude Code rule cannot be used.
 func claudeRule(text string) error {
-	r, err := policy.ParseRule(text)
+	r, err := rules.Parse(text)
 	if err != nil {
 		return err
 	}

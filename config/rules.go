@@ -8,6 +8,7 @@ import (
 
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // text returns a rule in the syntax for Allow, Ask and Deny.
@@ -62,7 +63,7 @@ func CheckRule(list, text string) error {
 	if err := v.UnmarshalText([]byte(list)); err != nil {
 		return err
 	}
-	r, err := policy.ParseRule(text)
+	r, err := rules.Parse(text)
 	if err != nil {
 		return err
 	}
@@ -70,29 +71,29 @@ func CheckRule(list, text string) error {
 }
 
 // Policy returns the permission mode and rules.
-func (s *Settings) Policy() (policy.Mode, policy.Rules, error) {
+func (s *Settings) Policy() (policy.Mode, rules.Policy, error) {
 	p := s.Permissions
 	mode, err := policy.ParseMode(p.Mode)
 	if err != nil {
-		return "", policy.Rules{}, err
+		return "", rules.Policy{}, err
 	}
-	var rules policy.Rules
+	var set rules.Policy
 	for _, list := range []struct {
 		texts []string
-		rules *[]policy.Rule
-	}{{p.Allow, &rules.Allow}, {p.Ask, &rules.Ask}, {p.Deny, &rules.Deny}} {
+		rules *[]rules.Rule
+	}{{p.Allow, &set.Allow}, {p.Ask, &set.Ask}, {p.Deny, &set.Deny}} {
 		for i, text := range list.texts {
-			r, err := policy.ParseRule(text)
+			r, err := rules.Parse(text)
 			if err != nil {
-				return "", policy.Rules{}, err
+				return "", rules.Policy{}, err
 			}
-			if from := s.origins["permissions.allow"]; list.rules == &rules.Allow && i < len(from) && from[i].ofProject() {
+			if from := s.origins["permissions.allow"]; list.rules == &set.Allow && i < len(from) && from[i].ofProject() {
 				r = r.OfProject()
 			}
 			*list.rules = append(*list.rules, r)
 		}
 	}
-	return mode, rules, nil
+	return mode, set, nil
 }
 
 // Paths returns the additional directories and the protected paths as absolute, real paths. Relative paths are relative

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 func TestPolicy_HasTheModeAndTheRules(t *testing.T) {
@@ -27,18 +28,18 @@ decision = "deny"
 tool = "WebFetch"
 domain = "x.example"
 `)
-	mode, rules, err := w.load().Policy()
+	mode, p, err := w.load().Policy()
 	if err != nil || mode != policy.ModePlan {
 		t.Errorf("mode %q (%v), want plan", mode, err)
 	}
 	for _, c := range []struct {
 		name string
-		got  []policy.Rule
+		got  []rules.Rule
 		want []string
 	}{
-		{"allow", rules.Allow, []string{"Read(src/**)", "Bash(git commit:*)"}},
-		{"ask", rules.Ask, []string{"mcp__server"}},
-		{"deny", rules.Deny, []string{"Bash(git push:*)", "WebFetch(domain:x.example)"}},
+		{"allow", p.Allow, []string{"Read(src/**)", "Bash(git commit:*)"}},
+		{"ask", p.Ask, []string{"mcp__server"}},
+		{"deny", p.Deny, []string{"Bash(git push:*)", "WebFetch(domain:x.example)"}},
 	} {
 		var got []string
 		for _, r := range c.got {
@@ -117,7 +118,7 @@ func TestRules_OnlyThoseOfTheUserLiftWhatIsNeverRight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := policy.Standard{Rules: rules}.Decide(t.Context(), policy.Query{
+		d := rules.Decide(t.Context(), policy.Query{
 			Tool:      "read_file",
 			Accesses:  []policy.Access{{Kind: policy.Read, Target: "/home/me/.ssh/id_rsa"}},
 			Workspace: policy.Workspace{Dir: "/home/me/project", Home: "/home/me"},

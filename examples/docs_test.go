@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -24,7 +25,7 @@ func withPermissions(ctx context.Context, approve func(context.Context, tool.Req
 	session, err := coding.Open(ctx, coding.Config{
 		Session: agent.Config{
 			Mode:    policy.ModeAcceptEdits,
-			Policy:  policy.Standard{Rules: policy.MustRules("Bash(go test:*)", "ask Bash(git push:*)", "deny Read(.env)")},
+			Policy:  rules.Must("Bash(go test:*)", "ask Bash(git push:*)", "deny Read(.env)"),
 			Approve: approve, // gets the call, the reason, a preview, and rules to suggest
 		},
 	})
@@ -38,7 +39,7 @@ func withServers(ctx context.Context, token string, lookup tool.Tool) (*agent.Se
 			"issues": {URL: "https://mcp.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer " + token}},
 			"own":    {Tools: []tool.Tool{lookup}},
 		}}},
-		Session: agent.Config{Policy: policy.Standard{Rules: policy.MustRules("mcp__issues__search", "mcp__own")}},
+		Session: agent.Config{Policy: rules.Must("mcp__issues__search", "mcp__own")},
 	})
 	return session, err
 }

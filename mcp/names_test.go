@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 func TestToolName_KeepsNamesThatFit(t *testing.T) {
@@ -68,11 +69,11 @@ func TestToolName_RulesMatchOneServerOnly(t *testing.T) {
 		if trusted == other {
 			return
 		}
-		rule, err := policy.ParseRule("mcp__" + serverKey(trusted))
+		rule, err := rules.Parse("mcp__" + serverKey(trusted))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := policy.Standard{Rules: policy.Rules{Allow: []policy.Rule{rule}}}
+		p := rules.Policy{Allow: []rules.Rule{rule}}
 		if d := p.Decide(t.Context(), policy.Query{Tool: ToolName(trusted, name)}); d.Verdict != policy.Allow {
 			t.Fatalf("rule %s does not allow %s", rule, ToolName(trusted, name))
 		}
@@ -87,11 +88,11 @@ func TestToolName_LiteralRulesDoNotMatchOtherServers(t *testing.T) {
 	for _, c := range []struct{ rule, server, tool string }{
 		{"mcp__a", "a__b", "c"}, {"mcp__a", "a_", "c"}, {"mcp__a_", "a", "_c"}, {"mcp__a__c", "a__c", "d"}, {"mcp__a__b__c", "a__b", "c"},
 	} {
-		rule, err := policy.ParseRule(c.rule)
+		rule, err := rules.Parse(c.rule)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := policy.Standard{Rules: policy.Rules{Allow: []policy.Rule{rule}}}.Decide(t.Context(), policy.Query{Tool: ToolName(c.server, c.tool)})
+		d := rules.Policy{Allow: []rules.Rule{rule}}.Decide(t.Context(), policy.Query{Tool: ToolName(c.server, c.tool)})
 		if d.Verdict == policy.Allow {
 			t.Errorf("rule %s allows tool %q of server %q, %s", c.rule, c.tool, c.server, ToolName(c.server, c.tool))
 		}

@@ -20,31 +20,6 @@ const (
 	BoxOutside Box = "outside"
 )
 
-// wider returns the wider of two boxes.
-func (b Box) wider(other Box) Box {
-	rank := map[Box]int{BoxRead: 0, BoxWorkspace: 1, "": 1, BoxOutside: 2}
-	if rank[other] > rank[b] {
-		return other
-	}
-	return b
-}
-
-// together returns the box for commands that run together. They run outside only if all of them may, and they can only
-// read if none needs more.
-func together(boxes []Box) (box Box) {
-	for i, b := range boxes {
-		switch {
-		case i == 0:
-			box = b
-		case b != box && (b == BoxOutside || box == BoxOutside):
-			box = BoxWorkspace
-		default:
-			box = box.wider(b)
-		}
-	}
-	return box
-}
-
 // Confined returns the workspace completed with what a decision on these accesses needs to know about an environment's
 // sandbox. It may start the sandbox.
 func (w Workspace) Confined(e env.Environment, m Mode, accesses []Access) Workspace {

@@ -44,16 +44,3 @@ func Except(tools ...string) Policy {
 		return Decision{Verdict: Allow, Code: "not_listed", Rule: "except", Reason: q.Tool + " is not on the list of denied tools"}
 	})}
 }
-
-// ReadOnly denies calls that may change something: calls that do not declare their accesses, and calls that [Standard]
-// would not allow in plan mode. It allows reading anywhere; combine it with others to limit that.
-func ReadOnly() Policy {
-	return unasking{Func(func(ctx context.Context, q Query) Decision {
-		q.Mode = ModePlan
-		d := Standard{Rules: Rules{Allow: []Rule{{text: "Read", kinds: []Kind{Read}}}}}.Decide(ctx, q)
-		if d.Verdict != Allow {
-			d.Verdict, d.Rule = Deny, "read-only"
-		}
-		return d
-	})}
-}

@@ -20,7 +20,7 @@ func TestGrants_CoverTheSameToolWithTheSameAccessesOnly(t *testing.T) {
 		"declared, and granted as undeclared": {Query{Tool: "odd", Accesses: []Access{a}}, false},
 		"the same, in plan mode":              {Query{Tool: "write", Accesses: []Access{a}, Mode: ModePlan}, false},
 	} {
-		if _, got := grants.Find(t.Context(), Default{}, c.query); got != c.want {
+		if _, got := grants.Find(t.Context(), AskAll{}, c.query); got != c.want {
 			t.Errorf("%s: covered %v, want %v", name, got, c.want)
 		}
 	}

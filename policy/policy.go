@@ -7,7 +7,8 @@
 // A policy should depend on the query alone. Then the same query always gets the same decision, and the recorded call
 // explains it. Tools declare absolute, clean paths with symbolic links resolved.
 //
-// [Standard] applies rules and modes, and [Default] is Standard without rules. The zero [Decision] denies.
+// Package rules has the policy of permission rules, modes and protected paths. This package is small, so that records of
+// decisions can be read without its parsers. The zero [Decision] denies.
 package policy
 
 import (
@@ -110,11 +111,6 @@ type Files interface {
 	ReadDir(ctx context.Context, path string) ([]env.FileInfo, error)
 }
 
-// inside reports whether a path is in the workspace.
-func (w Workspace) inside(path string) bool {
-	return w.Paths.Within(w.Dir, path) || slices.ContainsFunc(w.Roots, func(r string) bool { return w.Paths.Within(r, path) })
-}
-
 // Query describes a call to decide on.
 type Query struct {
 	Tool        string          `json:"tool"` // registered tool name, never an alias
@@ -165,6 +161,11 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown verdict %q: use allow, ask or deny", text)
 }
 
+// Never is the code for decisions on calls that are denied in every mode, whoever approves them: destroying the system
+// or the home directory, overwriting disks, fork bombs, and reading private keys. Only an allow rule that names the
+// very path or command lifts the denial.
+const Never = "never"
+
 // Decision is a verdict and its reason. The zero value denies.
 type Decision struct {
 	Verdict Verdict `json:"verdict"`
@@ -210,7 +211,7 @@ func (f Func) Decide(ctx context.Context, q Query) Decision { return f(ctx, q) }
 // reports that itself; other policies by hosts are assumed to ask.
 func Asks(p Policy, m Mode) bool {
 	switch p := p.(type) {
-	case nil, Standard, Default:
+	case nil:
 		return m != ModeDontAsk
 	case interface{ Asks(Mode) bool }:
 		return p.Asks(m)
@@ -224,17 +225,54 @@ type unasking struct{ Func }
 // Asks returns false.
 func (unasking) Asks(Mode) bool { return false }
 
-// Extensible is a policy with rules, which an approval can extend.
+// Extensible is a policy with rules, which an approval can extend. Rules are texts in the syntax of the policy.
 type Extensible interface {
 	Policy
-	// Allowing returns the policy with more rules that allow calls. It must not change the policy itself.
-	Allowing(rules []Rule) Policy
+	// Allowing returns the policy with more rules that allow calls. It must not change the policy itself. It ignores
+	// invalid rules.
+	Allowing(rules ...string) Policy
 	// Suggest returns rules that would allow a call and similar calls, narrowest first.
 	Suggest(ctx context.Context, q Query) []Suggestion
 }
 
-// Default is [Standard] without rules.
-type Default struct{ Standard }
+// Suggestion is what an approval can cover besides one call. It grants exactly its rules.
+type Suggestion struct {
+	Rules []string
+	Text  string // for users, such as: commands that begin with "go test"
+}
+
+// Hiding is a policy that denies reading some files, whatever reads them.
+type Hiding interface {
+	Policy
+	// DeniesRead returns a function that reports whether reading an absolute path is denied, or nil if nothing is denied.
+	DeniesRead(w Workspace) func(path string) bool
+}
+
+// DeniesRead returns what a policy hides. It returns nil if the policy is not [Hiding].
+func DeniesRead(p Policy, w Workspace) func(path string) bool {
+	if h, ok := p.(Hiding); ok {
+		return h.DeniesRead(w)
+	}
+	return nil
+}
+
+// AskAll asks about every call but those that declare that they touch nothing. In ModeDontAsk it denies them. It is the
+// policy of sessions and pipelines without one.
+type AskAll struct{}
+
+// Decide implements Policy.
+func (AskAll) Decide(_ context.Context, q Query) Decision {
+	switch {
+	case q.Accesses != nil && len(q.Accesses) == 0:
+		return Decision{Verdict: Allow, Code: "touches_nothing", Rule: "ask-all", Reason: "touches nothing"}
+	case q.Mode == ModeDontAsk:
+		return Decision{Code: "ask_all", Rule: "ask-all", Reason: "there is no policy that allows it (mode dontAsk denies what would need approval)"}
+	}
+	return Decision{Verdict: Ask, Code: "ask_all", Rule: "ask-all", Reason: "there is no policy that allows it"}
+}
+
+// Asks reports whether questions are possible in a mode.
+func (AskAll) Asks(m Mode) bool { return m != ModeDontAsk }
 
 // AllowAll allows every call. Use it if whoever makes the call has already approved it.
 type AllowAll struct{}
@@ -251,7 +289,7 @@ func (AllowAll) Asks(Mode) bool { return false }
 type Grant struct {
 	Tool     string
 	Accesses []Access // nil covers calls that do not declare accesses
-	Rules    []Rule   // cover more calls, for any tool
+	Rules    []string // cover more calls, for any tool
 	Rule     string
 }
 
@@ -265,7 +303,7 @@ func (g Grants) Find(ctx context.Context, p Policy, q Query) (rule string, ok bo
 	if q.Mode == ModePlan {
 		return "", false
 	}
-	var rules []Rule
+	var rules []string
 	for _, grant := range g {
 		if grant.Tool == q.Tool && (grant.Accesses == nil) == (q.Accesses == nil) && covers(grant.Accesses, q.Accesses) {
 			return grant.Rule, true
@@ -273,7 +311,7 @@ func (g Grants) Find(ctx context.Context, p Policy, q Query) (rule string, ok bo
 		rules = append(rules, grant.Rules...)
 	}
 	if e, extensible := p.(Extensible); extensible && len(rules) > 0 && !LeavesSandbox(q.Accesses) {
-		if d := e.Allowing(rules).Decide(ctx, q); d.Verdict == Allow {
+		if d := e.Allowing(rules...).Decide(ctx, q); d.Verdict == Allow {
 			return d.Rule, true
 		}
 	}

@@ -6,40 +6,27 @@ import (
 	"testing"
 )
 
-func TestDefault_AllowsReadingInsideAndTouchingNothingAndAsksAboutTheRest(t *testing.T) {
-	for _, c := range []struct {
-		name     string
+func TestAskAll_AllowsOnlyWhatTouchesNothing(t *testing.T) {
+	read := []Access{{Kind: Read, Target: "/repo/a"}}
+	for name, c := range map[string]struct {
 		accesses []Access
+		mode     Mode
 		want     Verdict
-		reason   string
 	}{
-		{"undeclared", nil, Ask, "the tool does not declare what it touches"},
-		{"nothing", []Access{}, Allow, "touches nothing"},
-		{"read inside", []Access{{Kind: Read, Target: "/repo/a/b.go"}}, Allow, "only reads inside the working directory"},
-		{"read the directory itself", []Access{{Kind: Read, Target: "/repo"}}, Allow, "only reads inside the working directory"},
-		{"read outside", []Access{{Kind: Read, Target: "/x"}}, Ask, "reads /x, outside the working directory"},
-		{"sibling with the same prefix", []Access{{Kind: Read, Target: "/repo-evil/x"}}, Ask, "reads /repo-evil/x, outside the working directory"},
-		{"unclean path", []Access{{Kind: Read, Target: "/repo/../x"}}, Ask, "reads /repo/../x, outside the working directory"},
-		{"relative path", []Access{{Kind: Read, Target: "a.go"}}, Ask, "reads a.go, outside the working directory"},
-		{"write inside", []Access{{Kind: Write, Target: "/repo/a.go"}}, Ask, "writes /repo/a.go"},
-		{"delete inside", []Access{{Kind: Delete, Target: "/repo/a.go"}}, Ask, "deletes /repo/a.go, which this session did not create"},
-		{"exec", []Access{{Kind: Exec, Target: "make build", Dir: "/repo"}}, Ask, "runs: make build: it runs make"},
-		{"connect", []Access{{Kind: Connect, Target: "example.com:443"}}, Ask, "connects to example.com:443"},
-		{"unknown kind", []Access{{Kind: "mount", Target: "/repo"}}, Ask, "mount /repo"},
-		{"one bad among good", []Access{{Kind: Read, Target: "/repo/a"}, {Kind: Write, Target: "/repo/b"}}, Ask, "writes /repo/b"},
-		{"name that begins with dots", []Access{{Kind: Read, Target: "/repo/..a"}}, Allow, "only reads inside the working directory"},
+		"nothing":             {[]Access{}, ModeDontAsk, Allow},
+		"undeclared":          {nil, ModeDefault, Ask},
+		"reading":             {read, ModeAcceptEdits, Ask},
+		"with all permitted":  {read, ModeBypass, Ask},
+		"in mode dontAsk":     {read, ModeDontAsk, Deny},
+		"undeclared, dontAsk": {nil, ModeDontAsk, Deny},
 	} {
-		d := Default{}.Decide(t.Context(), Query{Accesses: c.accesses, Workspace: Workspace{Dir: "/repo"}})
-		if d.Verdict != c.want || d.Reason != c.reason || d.Rule == "" || d.Code == "" {
-			t.Errorf("%s: got %+v, want %v because %q, with a rule and a code", c.name, d, c.want, c.reason)
+		d := AskAll{}.Decide(t.Context(), Query{Accesses: c.accesses, Mode: c.mode})
+		if d.Verdict != c.want || d.Rule == "" || d.Code == "" || d.Reason == "" {
+			t.Errorf("%s: got %+v, want %v with a rule, a code and a reason", name, d, c.want)
 		}
-	}
-}
-
-func TestDefault_WithoutAWorkspaceNothingIsInside(t *testing.T) {
-	d := Default{}.Decide(t.Context(), Query{Accesses: []Access{{Kind: Read, Target: "/repo/a"}}})
-	if d.Verdict != Ask {
-		t.Errorf("got %v, want ask", d.Verdict)
+		if asks := Asks(AskAll{}, c.mode); asks != (c.mode != ModeDontAsk) {
+			t.Errorf("%s: Asks returns %v", name, asks)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ const (
 type Approval struct {
 	Allow bool  `json:"allow"`
 	Scope Scope `json:"scope,omitempty"`
-	// Rules are what the scope covers besides this call, in the syntax for policy.ParseRule. Request.Suggest returns
+	// Rules are what the scope covers besides this call, in the syntax for rules.Parse. Request.Suggest returns
 	// suitable rules.
 	Rules []string `json:"rules,omitempty"`
 	// Args replaces the arguments, which are validated and judged again. The call runs with them
@@ -130,7 +130,7 @@ func (p *Pipeline) decide(ctx context.Context, t target, out *Outcome) {
 // effectivePolicy returns the policy, or the default policy.
 func (p *Pipeline) effectivePolicy() policy.Policy {
 	if p.Policy == nil {
-		return policy.Default{}
+		return policy.AskAll{}
 	}
 	return p.Policy
 }

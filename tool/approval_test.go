@@ -13,6 +13,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 func answers(a Approval, err error) func(context.Context, Request) (Approval, error) {
@@ -238,7 +239,8 @@ func TestPipeline_EveryDecisionNamesItsRule(t *testing.T) {
 	}{
 		{"unknown tool", call("nothing", `{}`), nil, policy.Decision{Verdict: policy.Deny, Code: "unknown_tool", Rule: "lookup", Reason: "unknown tool"}},
 		{"invalid arguments", call("echo", `{}`), nil, policy.Decision{Verdict: policy.Deny, Code: "invalid_arguments", Rule: "validation", Reason: "invalid arguments"}},
-		{"default", call("echo", `{"text":"/repo/a"}`), nil, policy.Decision{Verdict: policy.Allow, Code: "reads_inside", Rule: "mode default", Reason: "only reads inside the working directory"}},
+		{"rules", call("echo", `{"text":"/repo/a"}`), rules.Policy{}, policy.Decision{Verdict: policy.Allow, Code: "reads_inside", Rule: "mode default", Reason: "only reads inside the working directory"}},
+		{"no policy", call("echo", `{"text":"/repo/a"}`), nil, policy.Decision{Verdict: policy.Ask, Code: "ask_all", Rule: "ask-all", Reason: "there is no policy that allows it"}},
 		{"allow all", call("echo", `{"text":"/x"}`), policy.AllowAll{}, policy.Decision{Verdict: policy.Allow, Code: "allow_all", Rule: "allow-all", Reason: "everything is allowed"}},
 		{"policy without a rule", call("echo", `{"text":"/x"}`), nameless, policy.Decision{Verdict: policy.Allow, Rule: "policy"}},
 		{"panicking policy", call("echo", `{"text":"/x"}`), panics, policy.Decision{Verdict: policy.Deny, Code: "error", Rule: "policy", Reason: "the policy failed: it panicked: oops"}},
@@ -341,7 +343,7 @@ func TestRequest_SuggestsRulesOfThePolicy(t *testing.T) {
 		return Approval{}, nil
 	}
 	p.Run(t.Context(), call("echo", `{"text":"/etc/x"}`))
-	if len(got) != 1 || got[0].Rules[0].String() != "Read(//etc/**)" {
+	if len(got) != 1 || got[0].Rules[0] != "Read(//etc/**)" {
 		t.Errorf("got %+v", got)
 	}
 	p.Policy = policy.Func(func(context.Context, policy.Query) policy.Decision { return policy.Decision{Verdict: policy.Ask} })

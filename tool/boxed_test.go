@@ -14,6 +14,7 @@ import (
 	"github.com/reins-agent/reins/internal/gitdir/gitdirtest"
 	"github.com/reins-agent/reins/internal/search"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // boxedLine is a tool that runs a command line.
@@ -96,16 +97,11 @@ func TestPipeline_OnlyADecisionForProgramsOpensTheRepository(t *testing.T) {
 
 func TestPipeline_OutsideIsOnlyTheBoxThatSaysSo(t *testing.T) {
 	outside := t.TempDir()
-	rules, err := policy.ParseRule("Bash(touch:*)@outside")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, _ := policy.ParseRule("Bash(touch:*)")
 	for name, c := range map[string]struct {
-		rule policy.Rule
+		rule string
 		want bool
-	}{"outside": {rules, true}, "workspace": {plain, false}} {
-		p, e := boxedPipeline(t, policy.Standard{Rules: policy.Rules{Allow: []policy.Rule{c.rule}}})
+	}{"outside": {"Bash(touch:*)@outside", true}, "workspace": {"Bash(touch:*)", false}} {
+		p, e := boxedPipeline(t, rules.Must(c.rule))
 		file := filepath.Join(outside, name)
 		p.Workspace.Roots = []string{outside}
 		p.Run(t.Context(), Call{Name: "sh", Args: []byte(`{"command":"touch ` + file + `"}`), Env: e})
@@ -132,16 +128,8 @@ func TestBound_SearchesSkipWhatRulesDenyToRead(t *testing.T) {
 	}
 	defer e.Close()
 	real, _ := filepath.EvalSymlinks(dir)
-	var rules policy.Rules
-	for _, text := range []string{"Read(.env)", "Read(private/**)"} {
-		r, err := policy.ParseRule(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rules.Deny = append(rules.Deny, r)
-	}
 	w := policy.Workspace{Dir: real, Paths: e.Info().Paths()}
-	b := bind(e, []policy.Access{{Kind: policy.Read, Target: real}}, policy.Decision{}, rules.DeniesRead(w))
+	b := bind(e, []policy.Access{{Kind: policy.Read, Target: real}}, policy.Decision{}, rules.Must("deny Read(.env)", "deny Read(private/**)").DeniesRead(w))
 	var found []string
 	if _, err := search.Grep(t.Context(), b, search.GrepQuery{Pattern: "needle", Hidden: true}, func(m search.FileMatch) bool {
 		found = append(found, m.Path)

@@ -33,7 +33,7 @@ type Pipeline struct {
 	Registry *Registry
 	// Hooks run before the policy and again after execution, in this order.
 	Hooks []Hook
-	// Policy judges calls; nil means policy.Default. If it panics, the call is denied.
+	// Policy judges calls; nil means policy.AskAll. If it panics, the call is denied.
 	Policy policy.Policy
 	// Granted is consulted when the policy asks; nil grants nothing. If it returns true, the call is allowed without
 	// asking, by the rule that it returns.
@@ -103,7 +103,7 @@ func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 	t, ok := p.admit(&out)
 	if ok && p.before(ctx, t, &out) && p.permitted(ctx, t, &out) {
 		call, end := p.concealed(ctx, &out)
-		call.Env = bind(call.Env, call.Accesses, out.Decision, policy.RulesOf(p.effectivePolicy()).DeniesRead(out.workspace))
+		call.Env = bind(call.Env, call.Accesses, out.Decision, policy.DeniesRead(p.effectivePolicy(), out.workspace))
 		out.Result = p.execute(ctx, t.tool, call)
 		end()
 		p.conceal(ctx, &out)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // place is an environment that is only asked for its directory.
@@ -41,7 +42,7 @@ func reads(path string) Access[echoIn] {
 
 func pipeline(t *testing.T, tools ...Tool) *Pipeline {
 	t.Helper()
-	p := &Pipeline{Registry: &Registry{}}
+	p := &Pipeline{Registry: &Registry{}, Policy: rules.Policy{}}
 	if err := p.Registry.Register(tools...); err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/reins-agent/reins/llm/openai"
 	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -425,14 +426,14 @@ func TestDriver_ParityMatrixGivesTheSessionsRequests(t *testing.T) {
 	}
 }
 
-// outsidePlans allows everything, but in plan mode decides as policy.Standard does.
+// outsidePlans allows everything, but in plan mode decides as rules.Policy does.
 type outsidePlans struct{}
 
 func (outsidePlans) Decide(ctx context.Context, q policy.Query) policy.Decision {
 	if q.Mode != policy.ModePlan {
 		return policy.AllowAll{}.Decide(ctx, q)
 	}
-	return policy.Standard{}.Decide(ctx, q)
+	return rules.Policy{}.Decide(ctx, q)
 }
 
 // approvePlan approves the plan "yes".

@@ -272,11 +272,7 @@ func (t *Tree) grant(c *call) {
 		return
 	}
 	g := policy.Grant{Tool: c.request.Tool, Accesses: c.request.Accesses, Rule: "approved: " + string(c.approval.Scope)}
-	for _, text := range c.approval.Rules {
-		if r, err := policy.ParseRule(text); err == nil {
-			g.Rules = append(g.Rules, r)
-		}
-	}
+	g.Rules = c.approval.Rules
 	t.grants = append(t.grants, g)
 }
 

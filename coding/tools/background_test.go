@@ -14,6 +14,7 @@ import (
 
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -207,7 +208,7 @@ func TestBackground_InputOfAShellIsJudgedWithAllInputBefore(t *testing.T) {
 	r.ok("shell_input", args{"id": id, "text": "ls(){ touch x; }\n", "wait_ms": 0})
 	r.declares("shell_input", args{"id": id, "text": "ls\n"}, "exec ls(){ touch x; }\nls\n")
 	other, _ := r.start("bash")
-	r.pipe.Policy = policy.Standard{}
+	r.pipe.Policy = rules.Policy{}
 	r.fails(tool.PermissionDenied, "shell_input", args{"id": id, "text": "ls\n"}, "needs approval")
 	r.ok("shell_input", args{"id": other, "text": "ls\n", "wait_ms": 0})
 	for _, half := range []string{"find . -name ", "ls "} {
@@ -221,7 +222,7 @@ func TestBackground_InputOfOtherProgramsNeedsApproval(t *testing.T) {
 	r.write("a.txt", "")
 	for _, command := range []string{"cat", "cat >> a.txt", "bash a.txt", "bash -c 'cat'", "./bash; bash", "bash < a.txt", "exec -a bash cat", "env bash", "bash; cat"} {
 		id, _ := r.start(command)
-		r.pipe.Policy = policy.Standard{}
+		r.pipe.Policy = rules.Policy{}
 		for _, mode := range []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits, policy.ModeAuto} {
 			r.pipe.Mode = mode
 			r.fails(tool.PermissionDenied, "shell_input", args{"id": id, "text": "x=''#'\nopen(\"F\",\"w\")\n#'\n"}, "needs approval", "sends input to process "+id+" ("+command+")")
@@ -230,7 +231,7 @@ func TestBackground_InputOfOtherProgramsNeedsApproval(t *testing.T) {
 		r.pipe.Policy, r.pipe.Mode = policy.AllowAll{}, ""
 		r.ok("shell_stop", args{"id": id})
 	}
-	r.pipe.Policy = policy.Standard{}
+	r.pipe.Policy = rules.Policy{}
 	r.fails(tool.PermissionDenied, "shell_input", args{"id": "77", "text": "ls\n"}, "needs approval")
 }
 
@@ -250,7 +251,7 @@ func TestBackground_PlanModeAsksAboutEveryInput(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	r.write("typed.txt", "")
 	id, _ := r.start("cat >> typed.txt")
-	r.pipe.Policy, r.pipe.Mode = policy.Standard{}, policy.ModePlan
+	r.pipe.Policy, r.pipe.Mode = rules.Policy{}, policy.ModePlan
 	for _, a := range []args{{"id": id, "text": "ls\n"}, {"id": id, "close": true}} {
 		r.fails(tool.PermissionDenied, "shell_input", a, "needs approval")
 	}

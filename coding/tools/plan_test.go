@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reins-agent/reins/coding/tools"
-	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -17,7 +17,7 @@ func withTools(t *testing.T) *rig {
 	if err := r.pipe.Registry.Register(tools.Display(), tools.TodoWrite()); err != nil {
 		t.Fatal(err)
 	}
-	r.pipe.Policy = policy.Standard{} // nothing needs an approval
+	r.pipe.Policy = rules.Policy{} // nothing needs an approval
 	return r
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 
 	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -143,7 +144,7 @@ func TestReadFile_DeclaresWhatALinkLeadsTo(t *testing.T) {
 	} {
 		r.declares("read_file", args{"file_path": p}, "read "+want)
 	}
-	r.pipe.Policy = nil
+	r.pipe.Policy = rules.Policy{}
 	if out := r.run("read_file", args{"file_path": "etc/hostname"}); out.OK() || out.Result.Error.Code != tool.PermissionDenied {
 		t.Errorf("a link out of the directory is read without asking: %+v", out)
 	}

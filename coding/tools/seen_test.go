@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/coding/tools"
-	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -134,7 +134,7 @@ func TestArtifacts_ListCreatedFilesByRealPath(t *testing.T) {
 func TestReadBeforeWrite_NobodyIsAskedAboutACallThatWouldBeRefused(t *testing.T) {
 	r := guarded(t)
 	asked := 0
-	r.pipe.Policy = policy.Default{}
+	r.pipe.Policy = rules.Policy{}
 	r.pipe.Approve = func(context.Context, tool.Request) (tool.Approval, error) {
 		asked++
 		return tool.Approval{Allow: true}, nil

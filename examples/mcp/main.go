@@ -12,13 +12,13 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/mcp"
-	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 func main() {
 	out, err := coding.Run(context.Background(), coding.Config{
 		MCP:     &coding.Servers{Config: mcp.Config{Servers: map[string]mcp.Server{"example": {Command: os.Args[2], Args: os.Args[3:]}}}},
-		Session: agent.Config{Policy: policy.Standard{Rules: policy.MustRules("mcp__example")}},
+		Session: agent.Config{Policy: rules.Must("mcp__example")},
 	}, os.Args[1])
 	if err != nil {
 		log.Fatal(err)

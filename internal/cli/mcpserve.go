@@ -132,7 +132,7 @@ func (o *mcpServe) open(ctx context.Context, h Host, flags *pflag.FlagSet) (*cod
 		Dir: o.dir, Pass: o.pass, Sandbox: o.box, Warn: func(err error) { notef(h, "%v", err) },
 		ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true}, Prompt: coding.PromptConfig{Trusted: o.trust},
 		Session: agent.Config{
-			Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace, Hooks: o.hooks,
+			Mode: o.permitted.mode, Policy: o.permitted.rules, Workspace: o.permitted.workspace, Hooks: o.hooks,
 			Approve: refuser(h),
 		},
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -35,7 +36,7 @@ func newPolicy(h Host) *cobra.Command {
 // permissions describe what a run may do.
 type permissions struct {
 	mode      policy.Mode
-	rules     policy.Rules
+	rules     rules.Policy
 	workspace policy.Workspace
 	own       []string // the files of Reins itself, which commands must not write
 	box       sandbox.Config
@@ -58,7 +59,7 @@ func (h Host) permissions(s *config.Settings, file string) (p permissions, err e
 	_, denied := s.SandboxPaths()
 	for _, path := range denied {
 		for _, name := range []string{"Read", "Edit"} {
-			r, err := policy.ParseRule(name + "(/" + escapePattern(path) + ")")
+			r, err := rules.Parse(name + "(/" + escapePattern(path) + ")")
 			if err != nil {
 				return p, usagef("sandbox.denied: %v", err)
 			}
@@ -82,11 +83,17 @@ func escapePattern(path string) string {
 }
 
 // yes approves what the standard policy would ask about. What that policy denies stays denied.
-type yes struct{ policy.Rules }
+type yes struct{ rules rules.Policy }
+
+// PolicyRules implements rules.Ruled.
+func (y yes) PolicyRules() rules.Policy { return y.rules }
+
+// DeniesRead implements policy.Hiding.
+func (y yes) DeniesRead(w policy.Workspace) func(path string) bool { return y.rules.DeniesRead(w) }
 
 // Decide implements policy.Policy.
 func (y yes) Decide(ctx context.Context, q policy.Query) policy.Decision {
-	d := policy.Standard{Rules: y.Rules}.Decide(ctx, q)
+	d := y.rules.Decide(ctx, q)
 	plans := q.Mode == policy.ModePlan && q.Tool != "exit_plan_mode" // in plan mode, the model chose to change nothing
 	if d.Verdict == policy.Ask && d.Code != "configures" && !plans {
 		d.Verdict, d.Code, d.Rule = policy.Allow, "yes", "--yes"
@@ -142,38 +149,38 @@ func newPolicyList(h Host) *cobra.Command {
 
 // ruleFile is a file of rules for --rules.
 type ruleFile struct {
-	Mode  string        `json:"mode"`
-	Allow []policy.Rule `json:"allow"`
-	Ask   []policy.Rule `json:"ask"`
-	Deny  []policy.Rule `json:"deny"`
+	Mode  string       `json:"mode"`
+	Allow []rules.Rule `json:"allow"`
+	Ask   []rules.Rule `json:"ask"`
+	Deny  []rules.Rule `json:"deny"`
 }
 
 // readRules reads a file of rules and returns its mode, "" if it has none.
-func readRules(name string) (policy.Mode, policy.Rules, error) {
+func readRules(name string) (policy.Mode, rules.Policy, error) {
 	if name == "" {
-		return "", policy.Rules{}, nil
+		return "", rules.Policy{}, nil
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return "", policy.Rules{}, usagef("--rules: %w", err)
+		return "", rules.Policy{}, usagef("--rules: %w", err)
 	}
 	var f ruleFile
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
-		return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
+		return "", rules.Policy{}, usagef("--rules: %s: %w", name, err)
 	}
 	mode := policy.Mode("")
 	if f.Mode != "" {
 		if mode, err = policy.ParseMode(f.Mode); err != nil {
-			return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
+			return "", rules.Policy{}, usagef("--rules: %s: %w", name, err)
 		}
 	}
-	rules := policy.Rules{Allow: f.Allow, Ask: f.Ask, Deny: f.Deny}
-	if err := cmp.Or(rules.Check(), unknownTools(rules)); err != nil {
-		return "", policy.Rules{}, usagef("--rules: %s: %w", name, err)
+	p := rules.Policy{Allow: f.Allow, Ask: f.Ask, Deny: f.Deny}
+	if err := cmp.Or(p.Check(), unknownTools(p)); err != nil {
+		return "", rules.Policy{}, usagef("--rules: %s: %w", name, err)
 	}
-	return mode, rules, nil
+	return mode, p, nil
 }
 
 type policyCheck struct {
@@ -291,7 +298,7 @@ func (o policyCheck) checker(h Host) (*checker, error) {
 		p.workspace.Git = func(ctx context.Context, dir string) string { return gitrisk.Runs(ctx, e, dir) }
 	}
 	return &checker{env: e, pipe: tool.Pipeline{
-		Registry: reg, Policy: policy.Standard{Rules: rules}, Mode: mode, Workspace: p.workspace,
+		Registry: reg, Policy: rules, Mode: mode, Workspace: p.workspace,
 	}}, nil
 }
 

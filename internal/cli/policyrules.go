@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/internal/suggest"
-	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // placeHelp is the end of the help about rules, by list.
@@ -199,7 +199,7 @@ func checkRule(list, text string) error {
 	if err := config.CheckRule(list, text); err != nil {
 		return err
 	}
-	r, err := policy.ParseRule(text)
+	r, err := rules.Parse(text)
 	if err != nil {
 		return err
 	}
@@ -207,8 +207,8 @@ func checkRule(list, text string) error {
 }
 
 // unknownTools returns an error for a rule whose tool does not exist.
-func unknownTools(rules policy.Rules) error {
-	for _, r := range slices.Concat(rules.Allow, rules.Ask, rules.Deny) {
+func unknownTools(p rules.Policy) error {
+	for _, r := range slices.Concat(p.Allow, p.Ask, p.Deny) {
 		if err := unknownTool(r); err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func unknownTools(rules policy.Rules) error {
 }
 
 // unknownTool returns an error if the rule is for a tool that does not exist. Tools of MCP servers are not checked.
-func unknownTool(r policy.Rule) error {
+func unknownTool(r rules.Rule) error {
 	name := r.Tool()
 	prefix, wild := strings.CutSuffix(name, "*")
 	if name == "" || strings.HasPrefix(name, "mcp__") || name == "*" {
@@ -228,15 +228,15 @@ func unknownTool(r policy.Rule) error {
 		return nil
 	}
 	hint := `; "reins tool list" shows the tools`
-	if near := suggest.Words(name, slices.Concat(policy.Families(), known)); len(near) > 0 {
+	if near := suggest.Words(name, slices.Concat(rules.Families(), known)); len(near) > 0 {
 		hint = "; did you mean " + near[0] + strings.TrimPrefix(r.String(), name) + "?"
 	}
 	return fmt.Errorf("unknown tool %q in the rule %s%s", name, r, hint)
 }
 
 // forOwnNames adds rules for the tools that the names in rules stand for: a rule for Task is also for spawn_agent.
-func forOwnNames(rules policy.Rules) policy.Rules {
-	for _, list := range []*[]policy.Rule{&rules.Allow, &rules.Ask, &rules.Deny} {
+func forOwnNames(p rules.Policy) rules.Policy {
+	for _, list := range []*[]rules.Rule{&p.Allow, &p.Ask, &p.Deny} {
 		for _, r := range slices.Clone(*list) {
 			for _, own := range coding.ToolNames()[r.Tool()] {
 				if own != r.Tool() {
@@ -245,5 +245,5 @@ func forOwnNames(rules policy.Rules) policy.Rules {
 			}
 		}
 	}
-	return rules
+	return p
 }

@@ -241,12 +241,12 @@ func (a *asker) choices(ctx context.Context, r tool.Request) []choice {
 	rules := suggestions(ctx, r)
 	for _, s := range rules {
 		key := "p"
-		if rules := texts(s); slices.Equal(rules, []string{"Edit(/**)"}) {
+		if rules := s.Rules; slices.Equal(rules, []string{"Edit(/**)"}) {
 			key = "e"
 		}
 		if !slices.ContainsFunc(list, func(c choice) bool { return c.key == key }) {
 			list = append(list, choice{key: key, text: "yes, and allow " + s.Text + " for this session",
-				approval: tool.Approval{Allow: true, Scope: tool.ForSession, Rules: texts(s)}})
+				approval: tool.Approval{Allow: true, Scope: tool.ForSession, Rules: s.Rules}})
 		}
 	}
 	list = append(list, choice{key: "s", text: "yes, and do not ask again " + sameCall(r) + " in this session",
@@ -293,7 +293,7 @@ func sameCall(r tool.Request) string {
 func suggestions(ctx context.Context, r tool.Request) []policy.Suggestion {
 	const maximum = 300
 	return slices.DeleteFunc(r.Suggest(ctx), func(s policy.Suggestion) bool {
-		rules := strings.Join(texts(s), " ")
+		rules := strings.Join(s.Rules, " ")
 		return len(rules) > maximum || show.OneLine(rules) != rules
 	})
 }
@@ -303,15 +303,7 @@ func narrowest(list []policy.Suggestion) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	return texts(list[0])
-}
-
-// texts returns the rules of a suggestion as text.
-func texts(s policy.Suggestion) (rules []string) {
-	for _, r := range s.Rules {
-		rules = append(rules, r.String())
-	}
-	return rules
+	return list[0].Rules
 }
 
 // offered returns the answers that are possible now. A call that was not shown completely can be approved only with

@@ -16,7 +16,6 @@ import (
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/session"
 	"github.com/reins-agent/reins/tool"
 )
@@ -86,7 +85,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, System: r.system, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
-			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: policy.Standard{Rules: o.permitted.rules}, Workspace: o.permitted.workspace,
+			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: o.permitted.rules, Workspace: o.permitted.workspace,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel, PastPriceStep: o.pastStep}, Hooks: o.hooks,
 			CacheTTL: o.cacheTTL, Tier: o.service, Display: o.thinking,
 			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // so that the session is listed even if it is interrupted early

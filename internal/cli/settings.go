@@ -13,6 +13,7 @@ import (
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // flagKeys maps flags to the configuration keys that they override.
@@ -93,7 +94,7 @@ func noteUnknownTools(s *config.Settings) {
 			continue
 		}
 		for i, text := range e.Value.([]string) {
-			r, err := policy.ParseRule(text)
+			r, err := rules.Parse(text)
 			if err == nil {
 				err = unknownTool(r)
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -173,7 +174,7 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 	}
 	call := tool.Call{ID: "call_1", Name: name, Args: args, Version: o.version, Env: e, Vision: true}
 	if o.dryRun {
-		out := (&tool.Pipeline{Registry: reg}).Check(ctx, call)
+		out := (&tool.Pipeline{Registry: reg, Policy: rules.Policy{}}).Check(ctx, call)
 		err := printJSON(h.Stdout, map[string]any{"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error})
 		return cmp.Or(err, failIf(!out.OK()))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -81,7 +82,7 @@ func TestTool_PolicyDecidesAboutTheDirectory(t *testing.T) {
 			if c.command {
 				r.config.Session, r.config.Command = nil, &Command{Args: []string{"some-agent", "-p", "a b"}, Env: func(string, Sandbox) (env.Environment, error) { return nil, os.ErrPermission }}
 			}
-			o := r.call(policy.Standard{}, c.mode, c.args, nil)
+			o := r.call(rules.Policy{}, c.mode, c.args, nil)
 			if o.Decision.Verdict != c.want {
 				t.Errorf("the decision is %+v, want %v", o.Decision, c.want)
 			}
@@ -93,12 +94,12 @@ func TestTool_PolicyDecidesAboutTheDirectory(t *testing.T) {
 }
 
 func TestTool_ARuleAllowsIt(t *testing.T) {
-	rule, err := policy.ParseRule("coder")
+	rule, err := rules.Parse("coder")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := newRig(t, llmtest.Say("done"))
-	if o := r.call(policy.Standard{Rules: policy.Rules{Allow: []policy.Rule{rule}}}, "", nil, nil); !o.OK() {
+	if o := r.call(rules.Policy{Allow: []rules.Rule{rule}}, "", nil, nil); !o.OK() {
 		t.Errorf("the outcome is %q", o.Model)
 	}
 }

@@ -135,12 +135,12 @@ func TestFetch_RulesForDomainsDecide(t *testing.T) {
 		allow, deny string
 		ok          bool
 	}{{"", "", false}, {"WebFetch(domain:127.0.0.1)", "", true}, {"WebFetch(domain:example.com)", "", false}, {"WebFetch", "WebFetch(domain:127.0.0.1)", false}} {
-		if out := runWith(t, private, rules(t, c.allow, c.deny), "web_fetch", args); out.OK() != c.ok {
+		if out := runWith(t, private, permits(t, c.allow, c.deny), "web_fetch", args); out.OK() != c.ok {
 			t.Errorf("allow %q, deny %q: got %v, want %t", c.allow, c.deny, out.Result.Error, c.ok)
 		}
 	}
 	// A host name in another form is the same host.
-	out := runWith(t, private, rules(t, "", "WebFetch(domain:example.com)"), "web_fetch", map[string]any{"url": "https://ⓔxample.COM./"})
+	out := runWith(t, private, permits(t, "", "WebFetch(domain:example.com)"), "web_fetch", map[string]any{"url": "https://ⓔxample.COM./"})
 	if out.Decision.Code != "denied_by_rule" {
 		t.Errorf("got %+v, want denied_by_rule", out.Decision)
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -154,15 +155,15 @@ func resolver(t *testing.T, answers ...string) *net.Resolver {
 	}}
 }
 
-// rules returns a policy with at most one rule that allows and one that denies.
-func rules(t *testing.T, allow, deny string) policy.Policy {
+// permits returns a policy with at most one rule that allows and one that denies.
+func permits(t *testing.T, allow, deny string) policy.Policy {
 	t.Helper()
-	var p policy.Standard
-	for text, list := range map[string]*[]policy.Rule{allow: &p.Rules.Allow, deny: &p.Rules.Deny} {
+	var p rules.Policy
+	for text, list := range map[string]*[]rules.Rule{allow: &p.Allow, deny: &p.Deny} {
 		if text == "" {
 			continue
 		}
-		r, err := policy.ParseRule(text)
+		r, err := rules.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

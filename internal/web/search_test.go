@@ -142,14 +142,14 @@ func TestSearch_ARuleForItAllowsNoOtherConnection(t *testing.T) {
 	s := serve(t, searxng(t))
 	c := engineAt(s.URL)
 	c.Fetch, c.AllowPrivate = true, true
-	p := rules(t, "WebSearch", "")
+	p := permits(t, "WebSearch", "")
 	if out := runWith(t, c, p, "web_search", map[string]any{"query": "x"}); !out.OK() {
 		t.Errorf("web_search: %v", out.Result.Error)
 	}
 	if out := runWith(t, c, p, "web_fetch", map[string]any{"url": s.URL}); out.OK() {
 		t.Error("web_fetch was allowed")
 	}
-	if out := runWith(t, c, rules(t, "WebFetch", "WebSearch"), "web_search", map[string]any{"query": "x"}); out.OK() {
+	if out := runWith(t, c, permits(t, "WebFetch", "WebSearch"), "web_search", map[string]any{"query": "x"}); out.OK() {
 		t.Error("web_search was not denied")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reins-agent/reins/internal/webhook"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -47,7 +48,7 @@ func TestTrigger_CallsOnlyWhatTheUserConfigured(t *testing.T) {
 	if out := run(t, c, "remote_trigger", map[string]any{"name": "deploy"}); out.OK() || out.Result.Error.Code != tool.PermissionDenied {
 		t.Errorf("a private address: %+v, want it refused", out.Result.Error)
 	}
-	if out := runWith(t, c, policy.Default{}, "remote_trigger", map[string]any{"name": "deploy"}); out.OK() || out.Decision.Verdict == policy.Allow {
+	if out := runWith(t, c, rules.Policy{}, "remote_trigger", map[string]any{"name": "deploy"}); out.OK() || out.Decision.Verdict == policy.Allow {
 		t.Errorf("without a rule: %+v, want it refused", out.Decision)
 	}
 	if len(got) != 1 {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
-	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -54,7 +54,7 @@ func newBench(t *testing.T, change func(*Config), more ...tool.Tool) *bench {
 	b := &bench{dir: t.TempDir()}
 	w, err := coding.OpenWorkbench(t.Context(), coding.Config{
 		Dir: b.dir, Audit: coding.Audit{Path: filepath.Join(t.TempDir(), "audit.jsonl")}, Secrets: coding.Secrets{Vars: []string{"API_TOKEN=hunter2hunter2hunter2"}},
-		Session: agent.Config{Policy: policy.Standard{}, Audit: func(_, _ string, o tool.Outcome) {
+		Session: agent.Config{Policy: rules.Policy{}, Audit: func(_, _ string, o tool.Outcome) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.audited = append(b.audited, o)

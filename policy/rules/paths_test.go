@@ -1,4 +1,4 @@
-package policy_test
+package rules
 
 import (
 	"testing"
@@ -29,7 +29,7 @@ func TestProtected_OrdinaryDirectoriesBelowProtectedOnes(t *testing.T) {
 		"/w/.claude/commands/../settings":     ".claude",
 		"/w/.claude/commands/.claude/plans/x": "",
 	} {
-		if got := policy.Protected(w, file); got != want {
+		if got := protects(w, file); got != want {
 			t.Errorf("Protected(%s) = %q, want %q", file, got, want)
 		}
 	}

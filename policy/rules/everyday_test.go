@@ -1,4 +1,4 @@
-package policy_test
+package rules_test
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 func everyday(t testing.TB) []string {
@@ -50,7 +51,7 @@ func TestEveryday_AsksOnlyAboutWhatChangesSomething(t *testing.T) {
 		for _, c := range commands {
 			q := p.query(mode, c)
 			q.Workspace.Sandboxed = mode == policy.ModeAuto
-			if d := (policy.Default{}).Decide(t.Context(), q); d.Verdict != policy.Allow {
+			if d := (rules.Policy{}).Decide(t.Context(), q); d.Verdict != policy.Allow {
 				got = append(got, c)
 			}
 		}

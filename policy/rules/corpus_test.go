@@ -1,4 +1,4 @@
-package policy_test
+package rules_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // place is a directory in which commands are judged, with real files.
@@ -68,9 +69,9 @@ func (p place) query(mode policy.Mode, command string) policy.Query {
 type ruleSet struct {
 	name   string
 	Mode   policy.Mode
-	Allow  []policy.Rule
-	Ask    []policy.Rule
-	Deny   []policy.Rule
+	Allow  []rules.Rule
+	Ask    []rules.Rule
+	Deny   []rules.Rule
 	policy policy.Policy
 }
 
@@ -86,7 +87,7 @@ func ruleSets(t testing.TB) []ruleSet {
 		if err := json.Unmarshal(b, &s); err != nil {
 			t.Fatal(err)
 		}
-		s.policy = policy.Standard{Rules: policy.Rules{Allow: s.Allow, Ask: s.Ask, Deny: s.Deny}}
+		s.policy = rules.Policy{Allow: s.Allow, Ask: s.Ask, Deny: s.Deny}
 		sets = append(sets, s)
 	}
 	return sets
@@ -190,7 +191,7 @@ func TestCorpus_LongLinesAreNeverWidened(t *testing.T) {
 		"ten brace expansions, 10^10 words":      {"rm " + many(10, "{0,1,2,3,4,5,6,7,8,9}", ""), policy.Ask},
 		"100 variables, each twice the last one": {doubling(100) + "rm $x99", policy.Ask},
 	} {
-		if d := (policy.Default{}).Decide(t.Context(), p.query(policy.ModeDefault, c.command)); d.Verdict != c.want {
+		if d := (rules.Policy{}).Decide(t.Context(), p.query(policy.ModeDefault, c.command)); d.Verdict != c.want {
 			t.Errorf("%s: got %v (%.100s), want %v", name, d.Verdict, d.Reason, c.want)
 		}
 	}

@@ -1,10 +1,11 @@
-package policy_test
+package rules_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 func TestWithin_AcceptsOnlyWhatRulesName(t *testing.T) {
@@ -42,16 +43,9 @@ func TestWithin_AcceptsOnlyWhatRulesName(t *testing.T) {
 		{"Bash(git:*)", "odd", nil, false},
 		{"Bash(git:*)", "nothing", []policy.Access{}, false},
 	} {
-		var rules []policy.Rule
-		for _, text := range strings.Split(c.rules, "|") {
-			r, err := policy.ParseRule(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			rules = append(rules, r)
-		}
+		granted := list(t, strings.Split(c.rules, "|")...)
 		q := policy.Query{Tool: c.tool, Accesses: c.accesses, Workspace: policy.Workspace{Dir: "/w"}}
-		if got := policy.Within(t.Context(), q, rules); got != c.want {
+		if got := rules.Within(t.Context(), q, granted); got != c.want {
 			t.Errorf("%s with %s %v: got %v", c.rules, c.tool, c.accesses, got)
 		}
 	}

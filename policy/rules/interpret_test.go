@@ -1,18 +1,18 @@
-package policy
+package rules
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/reins-agent/reins/policy"
 )
 
 // suggested returns the rules in all suggestions for a command.
 func suggested(t *testing.T, line string) string {
 	t.Helper()
 	var got []string
-	for _, s := range (Standard{}).Suggest(t.Context(), Query{Tool: "t", Accesses: []Access{command(line)}, Workspace: place}) {
-		for _, r := range s.Rules {
-			got = append(got, r.String())
-		}
+	for _, s := range (Policy{}).Suggest(t.Context(), policy.Query{Tool: "t", Accesses: []policy.Access{command(line)}, Workspace: place}) {
+		got = append(got, s.Rules...)
 	}
 	return strings.Join(got, " ")
 }
@@ -28,7 +28,7 @@ func TestSuggest_OffersNothingForAProgramFromStandardInput(t *testing.T) {
 		if got := suggested(t, line); got != "" {
 			t.Errorf("%q: offered %s", line, got)
 		}
-		if d := decide(t, ModeDefault, Rules{}, command(line)); d.Verdict != Ask {
+		if d := decide(t, policy.ModeDefault, Policy{}, command(line)); d.Verdict != policy.Ask {
 			t.Errorf("%q: got %+v, want a question that can be answered once", line, d)
 		}
 	}

@@ -1,4 +1,4 @@
-package policy_test
+package rules_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // With a real environment's files, devices cannot be resolved, and links lead elsewhere.
@@ -55,7 +56,7 @@ func TestNever_HoldsWithRealFiles(t *testing.T) {
 		"echo x > /dev/tty":             false,
 		"dd if=/dev/zero of=build/disk": false,
 	} {
-		d := policy.Standard{}.Decide(t.Context(), policy.Query{
+		d := rules.Policy{}.Decide(t.Context(), policy.Query{
 			Tool:      "shell",
 			Mode:      policy.ModeBypass,
 			Workspace: w,

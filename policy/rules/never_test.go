@@ -1,29 +1,30 @@
-package policy
+package rules
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/policy"
 )
 
 // home is a workspace in the home directory /home/me.
-var atHome = Workspace{Dir: "/home/me/project", Home: "/home/me", Paths: env.PathsOf("linux"), ReadsOnly: true}
+var atHome = policy.Workspace{Dir: "/home/me/project", Home: "/home/me", Paths: env.PathsOf("linux"), ReadsOnly: true}
 
-func judged(t *testing.T, m Mode, a Access, allow ...string) Decision {
+func judged(t *testing.T, m policy.Mode, a policy.Access, allow ...string) policy.Decision {
 	t.Helper()
 	var list []Rule
 	for _, text := range allow {
-		r, err := ParseRule(text)
+		r, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, r)
 	}
-	if a.Kind == Exec && a.Dir == "" {
+	if a.Kind == policy.Exec && a.Dir == "" {
 		a.Dir = atHome.Dir
 	}
-	return Standard{Rules{Allow: list}}.Decide(t.Context(), Query{Tool: "x", Mode: m, Workspace: atHome, Accesses: []Access{a}})
+	return Policy{Allow: list}.Decide(t.Context(), policy.Query{Tool: "x", Mode: m, Workspace: atHome, Accesses: []policy.Access{a}})
 }
 
 // ruin are lines that are denied in every mode.
@@ -78,9 +79,9 @@ var everyday = []string{
 func TestNever_IsDeniedInEveryModeWithBroadRules(t *testing.T) {
 	broad := []string{"Bash", "Bash(*)", "Bash(rm:*)", "Bash(rm -rf:*)", "Bash(rm *)", "Bash(cat:*)", "Read", "Read(**)", "Read(//**)", "Read(~/.ssh/**)", "Edit(//**)", "Delete", "x"}
 	for _, line := range append(ruin, keys...) {
-		for _, mode := range []Mode{ModeDefault, ModePlan, ModeAuto, ModeBypass} {
+		for _, mode := range []policy.Mode{policy.ModeDefault, policy.ModePlan, policy.ModeAuto, policy.ModeBypass} {
 			for _, rules := range [][]string{nil, broad} {
-				if d := judged(t, mode, command(line), rules...); d.Verdict != Deny || d.Code != Never || !strings.HasPrefix(d.Rule, "never ") {
+				if d := judged(t, mode, command(line), rules...); d.Verdict != policy.Deny || d.Code != policy.Never || !strings.HasPrefix(d.Rule, "never ") {
 					t.Errorf("%s in %s with %d rules: got %v by %s (%s), want a denial", line, mode, len(rules), d.Verdict, d.Rule, d.Reason)
 				}
 			}
@@ -90,8 +91,8 @@ func TestNever_IsDeniedInEveryModeWithBroadRules(t *testing.T) {
 
 func TestNever_DoesNotDenyEverydayLines(t *testing.T) {
 	for _, line := range everyday {
-		for _, mode := range []Mode{ModeDefault, ModeBypass} {
-			if d := judged(t, mode, command(line)); d.Code == Never {
+		for _, mode := range []policy.Mode{policy.ModeDefault, policy.ModeBypass} {
+			if d := judged(t, mode, command(line)); d.Code == policy.Never {
 				t.Errorf("%s in %s: denied: %s", line, mode, d.Reason)
 			}
 		}
@@ -100,16 +101,16 @@ func TestNever_DoesNotDenyEverydayLines(t *testing.T) {
 
 func TestNever_AlsoHoldsForTools(t *testing.T) {
 	for _, c := range []struct {
-		kind   Kind
+		kind   policy.Kind
 		target string
 		denied bool
 	}{
-		{Read, "/home/me/.ssh/id_rsa", true}, {Read, "/home/me/.SSH/ID_RSA", true}, {Read, "/home/me/.ssh", true}, {Read, "/home/me/.aws/credentials", true},
-		{Read, "/home/me/.ssh/id_rsa.pub", false}, {Read, "/home/me/project/key.pem", false}, {Read, "/home/me", false}, {Read, "/", false},
-		{Delete, "/", true}, {Delete, "/home/me", true}, {Delete, "/home", true}, {Delete, "/etc", true}, {Delete, "/home/me/project", false},
-		{Write, "/dev/sda", true}, {Write, "/dev/null", false}, {Write, "/home/me/x", false},
+		{policy.Read, "/home/me/.ssh/id_rsa", true}, {policy.Read, "/home/me/.SSH/ID_RSA", true}, {policy.Read, "/home/me/.ssh", true}, {policy.Read, "/home/me/.aws/credentials", true},
+		{policy.Read, "/home/me/.ssh/id_rsa.pub", false}, {policy.Read, "/home/me/project/key.pem", false}, {policy.Read, "/home/me", false}, {policy.Read, "/", false},
+		{policy.Delete, "/", true}, {policy.Delete, "/home/me", true}, {policy.Delete, "/home", true}, {policy.Delete, "/etc", true}, {policy.Delete, "/home/me/project", false},
+		{policy.Write, "/dev/sda", true}, {policy.Write, "/dev/null", false}, {policy.Write, "/home/me/x", false},
 	} {
-		if d := judged(t, ModeBypass, Access{Kind: c.kind, Target: c.target}); (d.Code == Never) != c.denied {
+		if d := judged(t, policy.ModeBypass, policy.Access{Kind: c.kind, Target: c.target}); (d.Code == policy.Never) != c.denied {
 			t.Errorf("%s %s: got %s (%s), want denied %v", c.kind, c.target, d.Code, d.Reason, c.denied)
 		}
 	}
@@ -121,13 +122,13 @@ func TestNever_SaysWhatWouldBeLost(t *testing.T) {
 		"rm -rf /etc": "/etc, a directory of the system", "chmod -R 777 /": "permissions of everything in /, the whole file system",
 		"cat ~/.ssh/id_rsa": "a private key", "grep -r x ~/.ssh": "which holds private keys", "dd of=/dev/sda if=x": "a device of the system",
 	} {
-		if d := judged(t, ModeBypass, command(line)); !strings.Contains(d.Reason, want) {
+		if d := judged(t, policy.ModeBypass, command(line)); !strings.Contains(d.Reason, want) {
 			t.Errorf("%s: the reason is %q, want %q", line, d.Reason, want)
 		}
 	}
-	unknown := Workspace{Dir: "/w", Paths: env.PathsOf("linux")} // the home directory
-	d := Standard{}.Decide(t.Context(), Query{Tool: "x", Mode: ModeBypass, Workspace: unknown, Accesses: []Access{{Kind: Exec, Target: "rm -rf /", Dir: "/w"}}})
-	if d.Code != Never {
+	unknown := policy.Workspace{Dir: "/w", Paths: env.PathsOf("linux")} // the home directory
+	d := Policy{}.Decide(t.Context(), policy.Query{Tool: "x", Mode: policy.ModeBypass, Workspace: unknown, Accesses: []policy.Access{{Kind: policy.Exec, Target: "rm -rf /", Dir: "/w"}}})
+	if d.Code != policy.Never {
 		t.Errorf("without a home directory: %+v", d)
 	}
 }
@@ -141,21 +142,21 @@ func TestNever_OnlyTheRuleThatItNamesLiftsIt(t *testing.T) {
 		{"openssl rsa -in /home/me/.ssh/id_rsa", "Bash(openssl rsa -in /home/me/.ssh/id_rsa)"}, {"grep -r x ~/.ssh", "Read(~/.ssh)"},
 		{"rm -rf /*", "Bash(rm -rf /*)"}, {"cd / && rm -rf *", "Bash(cd / && rm -rf *)"},
 	} {
-		if d := judged(t, ModeBypass, command(c.line)); d.Code != Never {
+		if d := judged(t, policy.ModeBypass, command(c.line)); d.Code != policy.Never {
 			t.Errorf("%s: got %+v, want it denied", c.line, d)
 		}
-		if d := judged(t, ModeBypass, command(c.line), c.rule); d.Code == Never {
+		if d := judged(t, policy.ModeBypass, command(c.line), c.rule); d.Code == policy.Never {
 			t.Errorf("%s with %s: still denied: %s", c.line, c.rule, d.Reason)
 		}
-		d := judged(t, ModeBypass, command(c.line))
+		d := judged(t, policy.ModeBypass, command(c.line))
 		_, rest, _ := strings.Cut(d.Reason, "such as ")
 		named := strings.TrimSuffix(rest, ", allows it")
-		if d := judged(t, ModeBypass, command(c.line), named); d.Code == Never {
+		if d := judged(t, policy.ModeBypass, command(c.line), named); d.Code == policy.Never {
 			t.Errorf("%s: the named rule %s does not lift it", c.line, named)
 		}
 	}
 	for line, rule := range map[string]string{"rm -rf /": "Bash(rm -rf /:*)", "rm -rf /etc": "Bash(rm -rf /*)", "rm -rf /usr/*": "Bash(rm -rf /*)", "rm -rf /var": "Delete(//var/x)", "cat ~/.ssh/id_rsa": "Read(~/.ssh)", "dd of=/dev/sda if=x": "Edit(//dev/sdb)"} {
-		if d := judged(t, ModeBypass, command(line), rule); d.Code != Never {
+		if d := judged(t, policy.ModeBypass, command(line), rule); d.Code != policy.Never {
 			t.Errorf("%s with %s: got %+v, want it denied", line, rule, d)
 		}
 	}
@@ -164,12 +165,12 @@ func TestNever_OnlyTheRuleThatItNamesLiftsIt(t *testing.T) {
 // A trusted project can have allow rules, as in Claude Code settings.
 func TestNever_RulesOfAProjectDoNotLiftIt(t *testing.T) {
 	for line, text := range map[string]string{"rm -rf /": "Bash(rm -rf /)", "cat ~/.ssh/id_rsa": "Read(~/.ssh/id_rsa)"} {
-		r, err := ParseRule(text)
+		r, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := Query{Tool: "x", Mode: ModeBypass, Workspace: atHome, Accesses: []Access{{Kind: Exec, Target: line, Dir: atHome.Dir}}}
-		if d := (Standard{Rules{Allow: []Rule{r.OfProject()}}}).Decide(t.Context(), q); d.Code != Never {
+		q := policy.Query{Tool: "x", Mode: policy.ModeBypass, Workspace: atHome, Accesses: []policy.Access{{Kind: policy.Exec, Target: line, Dir: atHome.Dir}}}
+		if d := (Policy{Allow: []Rule{r.OfProject()}}).Decide(t.Context(), q); d.Code != policy.Never {
 			t.Errorf("%s with %s of a project: got %+v, want it denied", line, text, d)
 		}
 	}

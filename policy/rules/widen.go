@@ -1,4 +1,4 @@
-package policy
+package rules
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/internal/shell"
+	"github.com/reins-agent/reins/policy"
 )
 
 // withholds returns an option in a command that the rule does not grant, or "". A rule that leaves words open does not
@@ -46,9 +47,9 @@ func carries(word, option string) bool {
 }
 
 // explain returns a question about a command. If a rule would answer it but for an option, the reason mentions that.
-func (j *judge) explain(e shell.Effect, what string, question Decision) Decision {
+func (j *judge) explain(e shell.Effect, what string, question policy.Decision) policy.Decision {
 	r, ok := find(j.rules.Allow, func(r Rule) bool { return r.grants(e) && r.withholds(e) != "" })
-	if !ok || j.q.Mode == ModePlan {
+	if !ok || j.q.Mode == policy.ModePlan {
 		return question
 	}
 	option := r.withholds(e)
@@ -72,7 +73,7 @@ func (r Rule) naming(e shell.Effect, option string) string {
 	if r.box != "" {
 		text += "@" + string(r.box)
 	}
-	if wanted, err := ParseRule(text); err == nil && wanted.grants(e) && wanted.withholds(e) == "" {
+	if wanted, err := Parse(text); err == nil && wanted.grants(e) && wanted.withholds(e) == "" {
 		return text
 	}
 	return ""

@@ -1,4 +1,4 @@
-package policy
+package rules
 
 import (
 	"context"
@@ -12,51 +12,47 @@ import (
 	"github.com/reins-agent/reins/internal/credential"
 	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/internal/shell"
+	"github.com/reins-agent/reins/policy"
 )
 
-// Never is the code for decisions on calls that are denied in every mode, whoever approves them: destroying the system
-// or the home directory, overwriting disks, fork bombs, and reading private keys. Only an allow rule that names the
-// very path or command lifts the denial.
-const Never = "never"
-
-// never returns such a denial. wanted is a rule that lifts it.
-func never(rule, why, wanted string) Decision {
-	return Decision{
-		Code: Never, Rule: "never " + rule,
+// never returns a denial with the code policy.Never. wanted is a rule that lifts it.
+func never(rule, why, wanted string) policy.Decision {
+	return policy.Decision{
+		Code: policy.Never, Rule: "never " + rule,
 		Reason: fmt.Sprintf("%s; this is denied in every mode, and only a rule that names it, such as %s, allows it", why, wanted),
 	}
 }
 
 // neverFile denies an access that is never right.
-func (j *judge) neverFile(f file) (Decision, bool) {
+func (j *judge) neverFile(f file) (policy.Decision, bool) {
 	rule, why := "", ""
 	_, what := describe(f.Access)
-	name := map[Kind]string{Read: "Read", Write: "Edit", Delete: "Delete"}[f.Kind]
+	name := map[policy.Kind]string{policy.Read: "Read", policy.Write: "Edit", policy.Delete: "Delete"}[f.Kind]
 	wanted := name + "(" + ruleFor(j.q.Workspace, f.Target) + ")"
 	switch {
 	case f.lifted:
-	case f.Kind == Read:
+	case f.Kind == policy.Read:
 		switch t := fold(j.q.Workspace.Paths.ToSlash(f.Target)); {
 		case isKey(j.q.Workspace, t, false):
 			rule, why = "private keys", what+", which is a private key or a cloud credential"
 		case (f.deep || !f.line) && isKey(j.q.Workspace, t, true):
 			rule, why = "private keys", what+", which holds private keys or cloud credentials"
 		}
-	case f.whole || f.Kind == Delete && !f.line:
-		if is := j.q.Workspace.vital(f.Target); is != "" {
+	case f.whole || f.Kind == policy.Delete && !f.line:
+		if is := vital(j.q.Workspace, f.Target); is != "" {
 			rule, why = "delete the system", fmt.Sprintf("deletes or moves %s, %s", f.Target, is)
 		}
-	case f.Kind == Write && f.deep:
-		if is := j.q.Workspace.vital(f.Target); is != "" && f.Target != j.q.Workspace.Home && !slices.Contains(local, f.Target) {
+	case f.Kind == policy.Write && f.deep:
+		if is := vital(j.q.Workspace, f.Target); is != "" && f.Target != j.q.Workspace.Home && !slices.Contains(local, f.Target) {
 			rule, why = "change the system's permissions", fmt.Sprintf("changes the permissions of everything in %s, %s", f.Target, is)
 		}
-	case f.Kind == Write && j.device(f.Target):
+	case f.Kind == policy.Write && j.device(f.Target):
 		rule, why = "overwrite devices", what+", a device of the system"
 	}
 	if rule == "" || j.lifts(f) {
-		return Decision{}, false
+		return policy.Decision{}, false
 	}
-	if f.wanted != "" && f.Kind != Read {
+	if f.wanted != "" && f.Kind != policy.Read {
 		wanted = f.wanted
 	}
 	return never(rule, why, wanted), true
@@ -72,18 +68,18 @@ func (j *judge) lifts(f file) bool {
 }
 
 // neverPattern denies a pattern that matches all files in a directory, if deleting that directory is denied.
-func (j *judge) neverPattern(f file) (Decision, bool) {
-	if !f.glob || !f.whole && f.Kind != Read && !f.deep {
-		return Decision{}, false
+func (j *judge) neverPattern(f file) (policy.Decision, bool) {
+	if !f.glob || !f.whole && f.Kind != policy.Read && !f.deep {
+		return policy.Decision{}, false
 	}
-	if g := f; f.Kind == Read && isKey(j.q.Workspace, fold(f.Target), false) { // as in ~/.ssh/id_*
+	if g := f; f.Kind == policy.Read && isKey(j.q.Workspace, fold(f.Target), false) { // as in ~/.ssh/id_*
 		g.glob = false
 		return j.neverFile(g)
 	}
 	dir := f.Target[:strings.IndexAny(f.Target, "*?[")]
 	dir = dir[:strings.LastIndexByte(dir, '/')+1]
 	if strings.Trim(f.Target[len(dir):], "*?[]!^./") != "" {
-		return Decision{}, false
+		return policy.Decision{}, false
 	}
 	if real := j.q.Workspace.Paths.Clean(dir); j.q.Workspace.Files == nil {
 		dir = real
@@ -91,23 +87,23 @@ func (j *judge) neverPattern(f file) (Decision, bool) {
 		dir = r
 	}
 	f.Target, f.glob = dir, false
-	f.deep = f.deep || f.Kind == Read
+	f.deep = f.deep || f.Kind == policy.Read
 	return j.neverFile(f)
 }
 
 // neverEffect denies a command that is never right, whatever files it names.
-func (j *judge) neverEffect(e shell.Effect, what, line string) (Decision, bool) {
+func (j *judge) neverEffect(e shell.Effect, what, line string) (policy.Decision, bool) {
 	if e.Endless != "" {
 		return never("fork bombs", what+": "+e.Endless, "Bash("+line+")"), true
 	}
 	w := j.q.Workspace
 	for _, m := range e.Mentions {
 		target := fold(w.Paths.ToSlash(m))
-		if (isKey(w, target, false) || isKey(w, target, true)) && !signsIn(e.Words, m) && !j.lifts(file{Access: Access{Kind: Read, Target: m}}) {
+		if (isKey(w, target, false) || isKey(w, target, true)) && !signsIn(e.Words, m) && !j.lifts(file{Access: policy.Access{Kind: policy.Read, Target: m}}) {
 			return never("private keys", what+": it gets "+m+", which is or holds a private key or a cloud credential", naming(e, line)), true
 		}
 	}
-	return Decision{}, false
+	return policy.Decision{}, false
 }
 
 // signers are programs that use private keys without giving them away.
@@ -164,7 +160,7 @@ func naming(e shell.Effect, line string) string {
 // exactly reports whether a rule is for this command in a line, or for this line, and for no other.
 func (r Rule) exactly(e shell.Effect, line string) bool {
 	switch {
-	case !slices.Contains(r.kinds, Exec) || r.project:
+	case !slices.Contains(r.kinds, policy.Exec) || r.project:
 		return false
 	case r.text == "Bash("+strings.TrimSpace(line)+")":
 		return true
@@ -175,7 +171,7 @@ func (r Rule) exactly(e shell.Effect, line string) bool {
 }
 
 // isKey reports whether a path in folded form is a private key.
-func isKey(w Workspace, target string, whole bool) bool {
+func isKey(w policy.Workspace, target string, whole bool) bool {
 	homes := []string{fold(w.Paths.ToSlash(w.Home)), "/root"}
 	if m := someHome().FindString(target); m != "" {
 		homes = append(homes, m)
@@ -193,12 +189,12 @@ var systemDirs = strings.Fields(`/bin /boot /dev /etc /home /lib /lib32 /lib64 /
 var local = []string{"/home", "/opt", "/srv", "/nix", "/Volumes"}
 
 // root reports whether a path is a file system root.
-func (w Workspace) root(target string) bool { return w.Paths.Dir(target) == target }
+func root(w policy.Workspace, target string) bool { return w.Paths.Dir(target) == target }
 
 // vital returns what a directory is, if deleting all of it is never right, or "".
-func (w Workspace) vital(target string) string {
+func vital(w policy.Workspace, target string) string {
 	switch {
-	case w.root(target):
+	case root(w, target):
 		return "the whole file system"
 	case w.Home != "" && w.Paths.Key(target) == w.Paths.Key(w.Home):
 		return "the home directory"
@@ -230,7 +226,7 @@ func (j *judge) device(target string) bool {
 	}
 }
 
-func isBlock(ctx context.Context, w Workspace, target string) bool {
+func isBlock(ctx context.Context, w policy.Workspace, target string) bool {
 	entries, _ := w.Files.ReadDir(ctx, w.Paths.Dir(target))
 	for _, e := range entries {
 		if e.Name == w.Paths.Base(target) {

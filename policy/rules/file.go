@@ -1,4 +1,4 @@
-package policy
+package rules
 
 import (
 	"cmp"
@@ -12,11 +12,12 @@ import (
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/internal/credential"
 	"github.com/reins-agent/reins/internal/lazy"
+	"github.com/reins-agent/reins/policy"
 )
 
 // file is an access to files.
 type file struct {
-	Access
+	policy.Access
 	glob    bool // the target is a pattern
 	deep    bool // everything below is used too
 	visible bool // but not hidden files
@@ -35,7 +36,7 @@ type file struct {
 const maxFiles = 20_000
 
 // file decides on an access to a file, or to all files that a pattern matches.
-func (j *judge) file(f file) Decision {
+func (j *judge) file(f file) policy.Decision {
 	if d, ok := j.byName(f); ok {
 		return d
 	}
@@ -74,9 +75,9 @@ func (j *judge) file(f file) Decision {
 }
 
 // byName decides on a pattern that a rule's own name matches, whether such a file exists or not.
-func (j *judge) byName(f file) (Decision, bool) {
+func (j *judge) byName(f file) (policy.Decision, bool) {
 	if !f.glob {
-		return Decision{}, false
+		return policy.Decision{}, false
 	}
 	base := path.Base(f.Target)
 	match := func(r Rule) bool {
@@ -88,12 +89,12 @@ func (j *judge) byName(f file) (Decision, bool) {
 	}
 	_, what := describe(f.Access)
 	if r, ok := find(j.rules.Deny, match); ok {
-		return byRule(Deny, r, what), true
+		return byRule(policy.Deny, r, what), true
 	}
 	if r, ok := find(j.rules.Ask, match); ok {
-		return byRule(Ask, r, what), true
+		return byRule(policy.Ask, r, what), true
 	}
-	return Decision{}, false
+	return policy.Decision{}, false
 }
 
 // brackets matches patterns that shells and Go understand differently.
@@ -119,7 +120,7 @@ func (j *judge) resolve(f file) ([]string, error) {
 		return []string{f.Target}, nil
 	}
 	through := strings.HasSuffix(f.Target, "/")
-	if base := w.Paths.Base(f.Target); f.Kind == Delete && base != ".." && !through { // deleting a link does not touch its target
+	if base := w.Paths.Base(f.Target); f.Kind == policy.Delete && base != ".." && !through { // deleting a link does not touch its target
 		real, err := j.real(strings.TrimSuffix(strings.TrimRight(f.Target, "/"), base))
 		return []string{w.Paths.Join(real, base)}, err
 	}
@@ -201,13 +202,13 @@ func (j *judge) expand(pattern string) ([]string, error) {
 }
 
 // path decides on one path.
-func (j *judge) path(f file) Decision {
-	code, what := describe(Access{Kind: f.Kind, Target: cmp.Or(f.pattern, f.Target)})
+func (j *judge) path(f file) policy.Decision {
+	code, what := describe(policy.Access{Kind: f.Kind, Target: cmp.Or(f.pattern, f.Target)})
 	w := j.q.Workspace
 	for _, list := range []struct {
 		rules   []Rule
-		verdict Verdict
-	}{{j.rules.Deny, Deny}, {j.rules.Ask, Ask}} {
+		verdict policy.Verdict
+	}{{j.rules.Deny, policy.Deny}, {j.rules.Ask, policy.Ask}} {
 		if r, ok := find(list.rules, func(r Rule) bool {
 			return j.concerns(r, f) && r.matches(w, f.Target) && !(f.glob && r.below(w, f.Target))
 		}); ok {
@@ -219,34 +220,34 @@ func (j *judge) path(f file) Decision {
 			}
 		}
 	}
-	if f.Kind != Read {
-		if why := Protected(w, f.Target); why != "" && !j.named(j.rules.Allow, f.Target) {
-			return Decision{Verdict: Deny, Code: "protected", Rule: "protected " + why,
+	if f.Kind != policy.Read {
+		if why := protects(w, f.Target); why != "" && !j.named(j.rules.Allow, f.Target) {
+			return policy.Decision{Verdict: policy.Deny, Code: "protected", Rule: "protected " + why,
 				Reason: fmt.Sprintf("%s, which is protected; only a rule that names it, such as Edit(%s), allows that", what, ruleFor(w, f.Target))}
 		}
 	}
-	inside, secret := w.inside(f.Target), f.Kind == Read && w.masks(f.Target)
-	if f.Kind == Read && (!inside || secret) {
+	inside, secret := inside(w, f.Target), f.Kind == policy.Read && masks(w, f.Target)
+	if f.Kind == policy.Read && (!inside || secret) {
 		j.reveal = append(j.reveal, f.Target)
 	}
-	if r, ok := find(j.rules.Allow, func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) && (!secret || r.specific()) }); ok && (j.q.Mode != ModePlan || f.Kind == Read) {
-		if f.Kind == Read {
-			return byRule(Allow, r, what).in(BoxRead)
+	if r, ok := find(j.rules.Allow, func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) && (!secret || r.specific()) }); ok && (j.q.Mode != policy.ModePlan || f.Kind == policy.Read) {
+		if f.Kind == policy.Read {
+			return in(byRule(policy.Allow, r, what), policy.BoxRead)
 		}
-		return byRule(Allow, r, what)
+		return byRule(policy.Allow, r, what)
 	}
 	switch {
 	case secret:
 		return j.asks("reads_secret", what+", which holds credentials")
-	case f.Kind == Read && inside:
+	case f.Kind == policy.Read && inside:
 		return j.reads()
-	case f.Kind == Read && w.system(f.Target):
-		return j.allows("reads_system", what+", a system file").in(BoxRead)
-	case f.Kind == Read:
+	case f.Kind == policy.Read && system(w, f.Target):
+		return in(j.allows("reads_system", what+", a system file"), policy.BoxRead)
+	case f.Kind == policy.Read:
 		return j.asks("reads_outside", what+", outside the working directory")
-	case f.Kind == Delete && !f.command:
+	case f.Kind == policy.Delete && !f.command:
 		return j.delete(f, what, inside)
-	case inside && (j.q.Mode == ModeAcceptEdits || j.q.Mode == ModeAuto):
+	case inside && (j.q.Mode == policy.ModeAcceptEdits || j.q.Mode == policy.ModeAuto):
 		return j.allows("edits_inside", what)
 	case !inside:
 		return j.asks("writes_outside", what+", outside the working directory")
@@ -255,14 +256,14 @@ func (j *judge) path(f file) Decision {
 }
 
 // delete decides on a deletion that no rule allows.
-func (j *judge) delete(f file, what string, inside bool) Decision {
+func (j *judge) delete(f file, what string, inside bool) policy.Decision {
 	own := !f.deep && j.q.Workspace.Created != nil && j.q.Workspace.Created(f.Target)
 	switch {
 	case !inside:
 		return j.asks("deletes_outside", what+", outside the working directory")
 	case !own:
 		return j.asks("deletes_foreign", what+", which this session did not create")
-	case j.q.Mode == ModeAcceptEdits || j.q.Mode == ModeAuto:
+	case j.q.Mode == policy.ModeAcceptEdits || j.q.Mode == policy.ModeAuto:
 		return j.allows("edits_inside", what)
 	}
 	return j.asks("deletes", what)
@@ -274,7 +275,7 @@ func (j *judge) concerns(r Rule, f file) bool { return r.covers(j.q.Tool, f.Kind
 // named reports whether a rule names a path rather than all of them.
 func (j *judge) named(rules []Rule, target string) bool {
 	return slices.ContainsFunc(rules, func(r Rule) bool {
-		return r.specific() && slices.Contains(r.kinds, Write) && r.matches(j.q.Workspace, target)
+		return r.specific() && slices.Contains(r.kinds, policy.Write) && r.matches(j.q.Workspace, target)
 	})
 }
 
@@ -288,12 +289,12 @@ var systemFiles = []string{
 }
 
 // system reports whether a path is a system file.
-func (w Workspace) system(target string) bool {
+func system(w policy.Workspace, target string) bool {
 	return slices.ContainsFunc(systemFiles, func(dir string) bool { return strings.HasPrefix(target, dir) && w.Paths.Within(dir, target) })
 }
 
 // masks reports whether a file holds credentials.
-func (w Workspace) masks(target string) bool {
+func masks(w policy.Workspace, target string) bool {
 	list := w.Masked
 	if list == nil && w.Home != "" {
 		list = credential.Files(w.Home)
@@ -302,7 +303,7 @@ func (w Workspace) masks(target string) bool {
 }
 
 // below decides on a directory that is searched: whether a file in it has a rule.
-func (j *judge) below(rules []Rule, v Verdict, f file) (Decision, bool) {
+func (j *judge) below(rules []Rule, v policy.Verdict, f file) (policy.Decision, bool) {
 	w := j.q.Workspace
 	s := search{judge: j, file: f, verdict: v}
 	for _, r := range rules {
@@ -311,7 +312,7 @@ func (j *judge) below(rules []Rule, v Verdict, f file) (Decision, bool) {
 		}
 	}
 	if len(s.rules) == 0 && !f.follow && !f.split || w.Files == nil {
-		return Decision{}, false
+		return policy.Decision{}, false
 	}
 	return s.walk(f.Target)
 }
@@ -321,12 +322,12 @@ type search struct {
 	*judge
 	file    file
 	rules   []Rule
-	verdict Verdict
+	verdict policy.Verdict
 	seen    int
 	links   []string // directories that links led to
 }
 
-func (s *search) walk(dir string) (Decision, bool) {
+func (s *search) walk(dir string) (policy.Decision, bool) {
 	w := s.q.Workspace
 	entries, _ := w.Files.ReadDir(s.ctx, dir)
 	for _, e := range entries {
@@ -354,7 +355,7 @@ func (s *search) walk(dir string) (Decision, bool) {
 			return d, true
 		}
 	}
-	return Decision{}, false
+	return policy.Decision{}, false
 }
 
 // splits matches directory names that, split at blanks and without quotes and backslashes, or as a pattern, make the
@@ -362,12 +363,12 @@ func (s *search) walk(dir string) (Decision, bool) {
 var splits = lazy.Regexp(`\s(\.\.)?$|[\\'"]|^\.+[*?[]`)
 
 // entry decides on a file below the directory, or on a link's target if links are followed.
-func (s *search) entry(p string, e env.FileInfo) (Decision, bool) {
+func (s *search) entry(p string, e env.FileInfo) (policy.Decision, bool) {
 	w := s.q.Workspace
 	what := "searches " + s.file.Target + ", which contains " + p
 	if s.file.follow && e.Mode&fs.ModeSymlink != 0 {
 		real, err := w.Files.RealPath(s.ctx, p)
-		if err != nil || !w.inside(real) {
+		if err != nil || !inside(w, real) {
 			return s.asks("reads_outside", what+", a link to "+real+", outside the working directory"), true
 		}
 		p = real
@@ -381,41 +382,41 @@ func (s *search) entry(p string, e env.FileInfo) (Decision, bool) {
 	if r, ok := find(s.rules, func(r Rule) bool { return r.matches(w, p) }); ok {
 		return byRule(s.verdict, r, what), true
 	}
-	return Decision{}, false
+	return policy.Decision{}, false
 }
 
 // copies decides on the files below a directory that is copied to another place.
-func (j *judge) copies(from, to string) Decision {
+func (j *judge) copies(from, to string) policy.Decision {
 	w, seen := j.q.Workspace, 0
 	allow := j.reads()
 	if w.Files == nil {
 		return allow
 	}
-	check := func(target string) Decision {
-		d := j.path(file{Access: Access{Kind: Write, Target: target}})
+	check := func(target string) policy.Decision {
+		d := j.path(file{Access: policy.Access{Kind: policy.Write, Target: target}})
 		switch {
 		case d.Code == "protected":
-			d.Verdict = Ask // a copied project has such names
-		case d.Verdict != Deny && d.Code != "asked_by_rule":
+			d.Verdict = policy.Ask // a copied project has such names
+		case d.Verdict != policy.Deny && d.Code != "asked_by_rule":
 			return allow
 		}
 		return d
 	}
-	var walk func(from, to string) Decision
-	walk = func(from, to string) Decision {
+	var walk func(from, to string) policy.Decision
+	walk = func(from, to string) policy.Decision {
 		entries, _ := w.Files.ReadDir(j.ctx, from)
 		for _, e := range entries {
 			if seen++; seen > maxFiles {
 				return j.asks("unresolved", fmt.Sprintf("copies more than %d files", maxFiles))
 			}
 			target := w.Paths.Join(to, e.Name)
-			if d := check(target); d.Verdict != Allow {
+			if d := check(target); d.Verdict != policy.Allow {
 				return d
 			}
 			if !e.IsDir() {
 				continue
 			}
-			if d := walk(w.Paths.Join(from, e.Name), target); d.Verdict != Allow {
+			if d := walk(w.Paths.Join(from, e.Name), target); d.Verdict != policy.Allow {
 				return d
 			}
 		}
@@ -430,10 +431,10 @@ func (j *judge) copies(from, to string) Decision {
 	}
 	for _, f := range found[1:] {
 		target := w.Paths.Join(to, w.Paths.Base(f))
-		if d := check(target); d.Verdict != Allow {
+		if d := check(target); d.Verdict != policy.Allow {
 			return d
 		}
-		if d := walk(f, target); d.Verdict != Allow {
+		if d := walk(f, target); d.Verdict != policy.Allow {
 			return d
 		}
 	}
@@ -441,7 +442,7 @@ func (j *judge) copies(from, to string) Decision {
 }
 
 // ruleFor returns the pattern that names a path.
-func ruleFor(w Workspace, target string) string {
+func ruleFor(w policy.Workspace, target string) string {
 	if rel, ok := w.Paths.Rel(w.Dir, target); ok {
 		return "/" + rel
 	}
@@ -449,18 +450,23 @@ func ruleFor(w Workspace, target string) string {
 }
 
 // describe explains an access.
-func describe(a Access) (code, reason string) {
+func describe(a policy.Access) (code, reason string) {
 	switch a.Kind {
-	case Read:
+	case policy.Read:
 		return "reads", "reads " + a.Target
-	case Write:
+	case policy.Write:
 		return "writes", "writes " + a.Target
-	case Delete:
+	case policy.Delete:
 		return "deletes", "deletes " + a.Target
-	case Exec:
+	case policy.Exec:
 		return "runs", "runs: " + a.Target
-	case Connect:
+	case policy.Connect:
 		return "connects", "connects to " + a.Target
 	}
 	return "unknown_access", a.String()
+}
+
+// inside reports whether a path is in the workspace.
+func inside(w policy.Workspace, path string) bool {
+	return w.Paths.Within(w.Dir, path) || slices.ContainsFunc(w.Roots, func(r string) bool { return w.Paths.Within(r, path) })
 }

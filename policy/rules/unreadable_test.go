@@ -1,4 +1,4 @@
-package policy_test
+package rules_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 )
 
 func TestUnreadable_FindsWhatRulesDenyInAllRoots(t *testing.T) {
@@ -22,24 +22,17 @@ func TestUnreadable_FindsWhatRulesDenyInAllRoots(t *testing.T) {
 		}
 	}
 	p.workspace.Roots = []string{other}
-	var rules policy.Rules
-	for _, text := range []string{
-		"Read(.env)", "Read(secrets/**)", "Read(~/.ssh/**)", "Read(/" + other + "/**/*.pem)", "Read(//no/such/file)", "Edit(docs/**)", "Read",
-	} {
-		r, err := policy.ParseRule(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rules.Deny = append(rules.Deny, r)
-	}
+	deny := rules.Policy{Deny: list(t,
+		"Read(.env)", "Read(secrets/**)", "Read(~/.ssh/**)", "Read(/"+other+"/**/*.pem)", "Read(//no/such/file)", "Edit(docs/**)", "Read",
+	)}
 	want := []string{
 		p.dir + "/.env", p.dir + "/secrets", p.home + "/.ssh", other + "/a/b/key.pem", "/no/such/file",
 	}
 	slices.Sort(want)
-	if got := rules.Unreadable(t.Context(), p.workspace); !slices.Equal(got, want) {
+	if got := deny.Unreadable(t.Context(), p.workspace); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	denies := rules.DeniesRead(p.workspace)
+	denies := deny.DeniesRead(p.workspace)
 	for _, file := range want {
 		if !denies(file) {
 			t.Errorf("reading %s is not denied", file)
@@ -50,7 +43,7 @@ func TestUnreadable_FindsWhatRulesDenyInAllRoots(t *testing.T) {
 			t.Errorf("reading %s is denied", file)
 		}
 	}
-	allow := policy.Rules{Allow: rules.Deny}
+	allow := rules.Policy{Allow: deny.Deny}
 	if got := allow.Unreadable(t.Context(), p.workspace); got != nil || allow.DeniesRead(p.workspace) != nil {
 		t.Errorf("rules that allow make %q unreadable", got)
 	}

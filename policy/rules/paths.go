@@ -1,4 +1,4 @@
-package policy
+package rules
 
 import (
 	"path"
@@ -8,11 +8,13 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/reins-agent/reins/policy"
 )
 
 // matches reports whether a rule's path pattern matches a path, as in a .gitignore file in the workspace: a pattern
 // without a slash matches a name at any depth, and a directory covers everything below it.
-func (r Rule) matches(w Workspace, file string) bool {
+func (r Rule) matches(w policy.Workspace, file string) bool {
 	if r.pattern == "" {
 		return true
 	}
@@ -51,7 +53,7 @@ func (r Rule) matches(w Workspace, file string) bool {
 }
 
 // below reports whether the pattern matches a directory only because it matches everything below.
-func (r Rule) below(w Workspace, dir string) bool {
+func (r Rule) below(w policy.Workspace, dir string) bool {
 	own, ok := strings.CutSuffix(r.pattern, "/**")
 	if r.pattern = own; !strings.HasPrefix(own, "/") && !strings.HasPrefix(own, "~") {
 		r.pattern = "./" + own
@@ -60,7 +62,7 @@ func (r Rule) below(w Workspace, dir string) bool {
 }
 
 // mayMatchBelow reports whether the pattern could match something below a directory.
-func (r Rule) mayMatchBelow(w Workspace, dir string) bool {
+func (r Rule) mayMatchBelow(w policy.Workspace, dir string) bool {
 	if r.matches(w, dir) || r.pattern == "" {
 		return true
 	}
@@ -112,9 +114,9 @@ var protectedFiles = []string{
 // rest of the path.
 var notProtected = []string{".claude/commands", ".claude/agents", ".claude/skills", ".claude/plans", ".reins/plans"}
 
-// Protected returns why a path must not be written, or "" for an ordinary path. Names are compared in folded form on
+// protects returns why a path must not be written, or "" for an ordinary path. Names are compared in folded form on
 // every system.
-func Protected(w Workspace, file string) string {
+func protects(w policy.Workspace, file string) string {
 	for _, dir := range w.Protected {
 		if w.Paths.Within(dir, file) {
 			return dir

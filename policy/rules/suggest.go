@@ -1,4 +1,4 @@
-package policy
+package rules
 
 import (
 	"context"
@@ -8,36 +8,41 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/internal/shell"
+	"github.com/reins-agent/reins/policy"
 )
 
-// Suggestion is what an approval can cover besides one call. It grants exactly its rules.
-type Suggestion struct {
-	Rules []Rule
-	Text  string // for users, such as: commands that begin with "go test"
+// Allowing returns the policy with more rules that allow calls. It ignores rules that are invalid.
+func (p Policy) Allowing(texts ...string) policy.Policy {
+	more := make([]Rule, 0, len(texts))
+	for _, text := range texts {
+		if r, err := Parse(text); err == nil {
+			more = append(more, r)
+		}
+	}
+	return p.allowing(more)
 }
 
-// Allowing returns the policy with more rules that allow calls.
-func (s Standard) Allowing(rules []Rule) Policy {
-	s.Rules.Allow = slices.Concat(s.Rules.Allow, rules)
-	return s
+func (p Policy) allowing(more []Rule) Policy {
+	p.Allow = slices.Concat(p.Allow, more)
+	return p
 }
 
 // Suggest returns rules that would allow a call and similar calls, narrowest first. Each suggestion was tried: with its
 // rules the call is allowed, and if any rule is removed it is not.
-func (s Standard) Suggest(ctx context.Context, q Query) (list []Suggestion) {
-	j := &judge{ctx: ctx, q: q, rules: s.Rules}
+func (p Policy) Suggest(ctx context.Context, q policy.Query) (list []policy.Suggestion) {
+	j := &judge{ctx: ctx, q: q, rules: p}
 	if q.Mode == "" {
-		j.q.Mode = ModeDefault
+		j.q.Mode = policy.ModeDefault
 	}
 	offers := [][]offer{j.needs()}
 	if q.Accesses == nil { // unknown, as for MCP tools
 		offers = append(offers, []offer{{q.Tool, "all calls of " + q.Tool}})
 	}
-	if edits(q) && slices.ContainsFunc(q.Accesses, func(a Access) bool { return j.access(a).Verdict == Ask }) {
+	if edits(q) && slices.ContainsFunc(q.Accesses, func(a policy.Access) bool { return j.access(a).Verdict == policy.Ask }) {
 		offers = append(offers, []offer{{"Edit(/**)", "edits inside the working directory"}})
 	}
 	for _, o := range offers {
-		if found, ok := s.try(ctx, q, o); ok {
+		if found, ok := p.try(ctx, q, o); ok {
 			list = append(list, found)
 		}
 	}
@@ -48,36 +53,40 @@ func (s Standard) Suggest(ctx context.Context, q Query) (list []Suggestion) {
 type offer struct{ rule, text string }
 
 // try returns a suggestion with the rules that together allow a call, without unnecessary rules.
-func (s Standard) try(ctx context.Context, q Query, offers []offer) (Suggestion, bool) {
-	rules := make([]Rule, len(offers))
+func (p Policy) try(ctx context.Context, q policy.Query, offers []offer) (policy.Suggestion, bool) {
+	more := make([]Rule, len(offers))
 	for i, o := range offers {
 		var err error
-		if rules[i], err = ParseRule(o.rule); err != nil {
-			return Suggestion{}, false
+		if more[i], err = Parse(o.rule); err != nil {
+			return policy.Suggestion{}, false
 		}
 	}
-	allowed := func(rules []Rule) bool {
-		return len(rules) > 0 && s.Allowing(rules).Decide(ctx, q).Verdict == Allow
+	allowed := func(more []Rule) bool {
+		return len(more) > 0 && p.allowing(more).Decide(ctx, q).Verdict == policy.Allow
 	}
-	if !allowed(rules) {
-		return Suggestion{}, false
+	if !allowed(more) {
+		return policy.Suggestion{}, false
 	}
-	for i := len(rules) - 1; i >= 0; i-- {
-		if fewer := slices.Delete(slices.Clone(rules), i, i+1); allowed(fewer) {
-			rules, offers = fewer, slices.Delete(offers, i, i+1)
+	for i := len(more) - 1; i >= 0; i-- {
+		if fewer := slices.Delete(slices.Clone(more), i, i+1); allowed(fewer) {
+			more, offers = fewer, slices.Delete(offers, i, i+1)
 		}
 	}
-	texts := make([]string, len(offers))
+	var found policy.Suggestion
+	var texts []string
 	for i, o := range offers {
-		texts[i] = o.text
+		found.Rules, texts = append(found.Rules, more[i].String()), append(texts, o.text)
 	}
-	return Suggestion{rules, strings.Join(texts, " and ")}, true
+	found.Text = strings.Join(texts, " and ")
+	return found, true
 }
 
 // edits reports whether a call only changes and reads files.
-func edits(q Query) bool {
-	return len(q.Accesses) > 0 && !slices.ContainsFunc(q.Accesses, func(a Access) bool { return a.Kind != Write && a.Kind != Read && a.Kind != Delete }) &&
-		slices.ContainsFunc(q.Accesses, func(a Access) bool { return a.Kind == Write })
+func edits(q policy.Query) bool {
+	return len(q.Accesses) > 0 && !slices.ContainsFunc(q.Accesses, func(a policy.Access) bool {
+		return a.Kind != policy.Write && a.Kind != policy.Read && a.Kind != policy.Delete
+	}) &&
+		slices.ContainsFunc(q.Accesses, func(a policy.Access) bool { return a.Kind == policy.Write })
 }
 
 // needs returns a rule for every part of a call that needs approval.
@@ -89,22 +98,22 @@ func (j *judge) needs() (list []offer) {
 	}
 	for _, a := range j.q.Accesses {
 		switch a.Kind {
-		case Exec:
+		case policy.Exec:
 			for _, e := range j.asking(a) {
 				if rule, text := j.prefix(e); rule != "" {
 					add(rule, text)
 				}
 				for _, x := range e.Accesses {
-					if j.file(file{Access: Access{Kind: Kind(x.Kind), Target: x.Path}, glob: x.Glob}).Verdict == Ask && len(e.Words) == 0 {
-						add(j.pathRule(Access{Kind: Kind(x.Kind), Target: x.Path}))
+					if j.file(file{Access: policy.Access{Kind: policy.Kind(x.Kind), Target: x.Path}, glob: x.Glob}).Verdict == policy.Ask && len(e.Words) == 0 {
+						add(j.pathRule(policy.Access{Kind: policy.Kind(x.Kind), Target: x.Path}))
 					}
 				}
 			}
-		case Connect:
+		case policy.Connect:
 			add("WebFetch(domain:"+hostOf(a.Target)+")", "connections to "+hostOf(a.Target))
-		case Read:
-			if j.access(a).Verdict == Ask {
-				add(j.pathRule(Access{Kind: Read, Target: j.q.Workspace.Paths.Dir(a.Target) + "/**"}))
+		case policy.Read:
+			if j.access(a).Verdict == policy.Ask {
+				add(j.pathRule(policy.Access{Kind: policy.Read, Target: j.q.Workspace.Paths.Dir(a.Target) + "/**"}))
 			}
 		}
 	}
@@ -112,14 +121,14 @@ func (j *judge) needs() (list []offer) {
 }
 
 // pathRule returns the rule that names a path, and what it covers.
-func (j *judge) pathRule(a Access) (rule, text string) {
-	name := map[Kind]string{Read: "Read", Write: "Edit", Delete: "Delete"}[a.Kind]
-	verb := map[Kind]string{Read: "reading ", Write: "writing ", Delete: "deleting "}[a.Kind]
+func (j *judge) pathRule(a policy.Access) (rule, text string) {
+	name := map[policy.Kind]string{policy.Read: "Read", policy.Write: "Edit", policy.Delete: "Delete"}[a.Kind]
+	verb := map[policy.Kind]string{policy.Read: "reading ", policy.Write: "writing ", policy.Delete: "deleting "}[a.Kind]
 	return fmt.Sprintf("%s(%s)", name, ruleFor(j.q.Workspace, a.Target)), verb + a.Target
 }
 
 // asking returns the parts of a command that need approval.
-func (j *judge) asking(a Access) (list []shell.Effect) {
+func (j *judge) asking(a policy.Access) (list []shell.Effect) {
 	dir := a.Dir
 	if dir == "" {
 		dir = j.q.Workspace.Dir
@@ -129,7 +138,7 @@ func (j *judge) asking(a Access) (list []shell.Effect) {
 		return nil
 	}
 	for _, e := range effects {
-		if j.effect(e, a.Target).Verdict == Ask {
+		if j.effect(e, a.Target).Verdict == policy.Ask {
 			list = append(list, e)
 		}
 	}

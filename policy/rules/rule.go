@@ -1,4 +1,8 @@
-package policy
+// Package rules decides on tool calls by permission rules, protected paths and modes.
+//
+// The zero [Policy] has no rules: the mode decides. [Must] and [ParseAll] read rules such as "Bash(go test:*)" or
+// "deny Read(.env)". Command lines are parsed, and each of their commands, redirections and files is judged.
+package rules
 
 import (
 	"cmp"
@@ -11,38 +15,41 @@ import (
 
 	"mvdan.cc/sh/v3/shell"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/reins-agent/reins/policy"
 )
 
-// Rule matches calls by what they do. [ParseRule] describes the syntax.
+// Rule matches calls by what they do. [Parse] describes the syntax.
 type Rule struct {
 	text  string
 	tool  string // tool name, which may end in "*"; "" if kinds apply
-	kinds []Kind
+	kinds []policy.Kind
 	// The specifier: at most one is set.
 	pattern string   // for a path
 	words   []string // first words of a command
 	prefix  bool     // words may follow
 	wild    string   // a command with wildcards
 	domain  string
-	box     Box // where its commands run; "" if the text does not specify it
+	box     policy.Box // where its commands run; "" if the text does not specify it
 	project bool
 }
 
-// Rules are lists of rules. A call is denied if a Deny rule matches. Otherwise it needs approval if an Ask rule
-// matches. Otherwise it is allowed if Allow rules cover all its parts.
-type Rules struct {
+// Policy decides by rules, protected paths and the query's mode. A call is denied if a Deny rule
+// matches. Otherwise it needs approval if an Ask rule matches. Otherwise it is allowed if Allow rules and the mode
+// cover all its parts. The strictest decision on any part wins, and the decision names the rule or mode that made it.
+type Policy struct {
 	Allow, Ask, Deny []Rule
 }
 
 // families are the names for rules that match by what a call does, whatever its tool is called.
-var families = map[string][]Kind{
-	"Bash": {Exec}, "Shell": {Exec},
-	"Read": {Read}, "Grep": {Read}, "Glob": {Read}, "LS": {Read},
-	"Edit": {Write, Delete}, "Write": {Write, Delete}, "MultiEdit": {Write, Delete}, "NotebookEdit": {Write, Delete},
-	"Delete": {Delete}, "WebFetch": {Connect},
+var families = map[string][]policy.Kind{
+	"Bash": {policy.Exec}, "Shell": {policy.Exec},
+	"Read": {policy.Read}, "Grep": {policy.Read}, "Glob": {policy.Read}, "LS": {policy.Read},
+	"Edit": {policy.Write, policy.Delete}, "Write": {policy.Write, policy.Delete}, "MultiEdit": {policy.Write, policy.Delete}, "NotebookEdit": {policy.Write, policy.Delete},
+	"Delete": {policy.Delete}, "WebFetch": {policy.Connect},
 }
 
-// ParseRule parses a rule.
+// Parse parses a rule.
 //
 //	Bash                      every command
 //	Bash(npm test)            this command
@@ -59,7 +66,7 @@ var families = map[string][]Kind{
 //
 // A Bash rule that allows may specify where its commands run, such as Bash(git push:*)@outside: in the box @read,
 // @workspace (the default) or @outside.
-func ParseRule(text string) (Rule, error) {
+func Parse(text string) (Rule, error) {
 	r := Rule{text: strings.TrimSpace(text)}
 	rest, err := r.parseBox()
 	if err != nil {
@@ -74,7 +81,7 @@ func ParseRule(text string) (Rule, error) {
 		return Rule{}, fmt.Errorf("invalid rule %q: use a tool name, or a name with a pattern such as Bash(git commit:*)", text)
 	}
 	r.kinds = families[name]
-	if r.box != "" && !r.is(Exec) {
+	if r.box != "" && !r.is(policy.Exec) {
 		return Rule{}, fmt.Errorf("invalid rule %q: only a Bash rule can say where commands run", text)
 	}
 	if r.kinds == nil {
@@ -86,7 +93,7 @@ func ParseRule(text string) (Rule, error) {
 			r.tool = name + "__*"
 		}
 	}
-	if !has || spec == "*" || spec == "**" && r.is(Read, Write) {
+	if !has || spec == "*" || spec == "**" && r.is(policy.Read, policy.Write) {
 		return r, nil
 	}
 	if err := r.parseSpec(spec); err != nil {
@@ -101,8 +108,8 @@ func (r *Rule) parseBox() (rest string, err error) {
 	if at < strings.LastIndexByte(r.text, ')') || at < 0 {
 		return r.text, nil
 	}
-	switch r.box = Box(r.text[at+1:]); r.box {
-	case BoxRead, BoxWorkspace, BoxOutside:
+	switch r.box = policy.Box(r.text[at+1:]); r.box {
+	case policy.BoxRead, policy.BoxWorkspace, policy.BoxOutside:
 		return r.text[:at], nil
 	}
 	return "", fmt.Errorf("unknown box %q: use @read, @workspace or @outside", r.text[at:])
@@ -126,19 +133,19 @@ func (r Rule) Specific() bool {
 }
 
 // Box returns where commands run that the rule allows.
-func (r Rule) Box() Box { return cmp.Or(r.box, BoxWorkspace) }
+func (r Rule) Box() policy.Box { return cmp.Or(r.box, policy.BoxWorkspace) }
 
 // Check returns why the rule cannot be in a verdict's list, or nil.
-func (r Rule) Check(v Verdict) error {
-	if v != Allow && r.box != "" {
+func (r Rule) Check(v policy.Verdict) error {
+	if v != policy.Allow && r.box != "" {
 		return fmt.Errorf("invalid rule %q: only a rule that allows can say where commands run; remove @%s", r.text, r.box)
 	}
 	return nil
 }
 
 // Check returns why a rule cannot be in its list, or nil.
-func (rules Rules) Check() error {
-	for v, list := range map[Verdict][]Rule{Allow: rules.Allow, Ask: rules.Ask, Deny: rules.Deny} {
+func (p Policy) Check() error {
+	for v, list := range map[policy.Verdict][]Rule{policy.Allow: p.Allow, policy.Ask: p.Ask, policy.Deny: p.Deny} {
 		for _, r := range list {
 			if err := r.Check(v); err != nil {
 				return err
@@ -148,17 +155,17 @@ func (rules Rules) Check() error {
 	return nil
 }
 
-func (r *Rule) is(kinds ...Kind) bool {
-	return slices.ContainsFunc(kinds, func(k Kind) bool { return slices.Contains(r.kinds, k) })
+func (r *Rule) is(kinds ...policy.Kind) bool {
+	return slices.ContainsFunc(kinds, func(k policy.Kind) bool { return slices.Contains(r.kinds, k) })
 }
 
 func (r *Rule) parseSpec(spec string) error {
 	switch {
 	case spec == "":
 		return errors.New("the pattern is empty")
-	case r.is(Exec):
+	case r.is(policy.Exec):
 		return r.parseCommand(spec)
-	case r.is(Connect):
+	case r.is(policy.Connect):
 		host, ok := strings.CutPrefix(spec, "domain:")
 		host = strings.TrimSuffix(strings.ToLower(host), ".")
 		if !ok || host == "" || strings.ContainsAny(host, "/: ") || strings.Contains(strings.TrimPrefix(host, "*."), "*") {
@@ -209,7 +216,7 @@ func (r Rule) String() string { return r.text }
 func (r Rule) MarshalText() ([]byte, error) { return []byte(r.text), nil }
 
 // UnmarshalText parses a rule.
-func (r *Rule) UnmarshalText(text []byte) (err error) { *r, err = ParseRule(string(text)); return err }
+func (r *Rule) UnmarshalText(text []byte) (err error) { *r, err = Parse(string(text)); return err }
 
 // named reports whether the rule names a tool, whatever a call does.
 func (r Rule) named(tool string) bool {
@@ -223,7 +230,7 @@ func (r Rule) named(tool string) bool {
 }
 
 // covers reports whether the rule is for accesses of a kind made by a tool, before its specifier is considered.
-func (r Rule) covers(tool string, k Kind) bool {
+func (r Rule) covers(tool string, k policy.Kind) bool {
 	if r.tool != "" {
 		return r.pattern != "" && (r.tool == tool || r.tool == "*")
 	}
@@ -246,7 +253,7 @@ func canonical(words []string) string {
 // allows reports whether the rule covers a command in exactly these words.
 func (r Rule) allows(words []string) bool {
 	switch {
-	case !slices.Contains(r.kinds, Exec):
+	case !slices.Contains(r.kinds, policy.Exec):
 		return false
 	case r.wild != "":
 		return wildcard(r.wild, canonical(words))
@@ -282,7 +289,7 @@ func wildcard(pattern, text string) bool {
 // order and form, before or after the other words. maybe reports that words which are only known when the
 // command runs could make it match.
 func (r Rule) forbids(words []string) (yes, maybe bool) {
-	if !slices.Contains(r.kinds, Exec) || len(words) == 0 {
+	if !slices.Contains(r.kinds, policy.Exec) || len(words) == 0 {
 		return false, false
 	}
 	words = append([]string{path.Base(words[0])}, words[1:]...)
@@ -369,7 +376,7 @@ func leading(plain, words []string) (yes, maybe bool) {
 
 // connects reports whether the rule matches a host. A rule that denies also matches the hosts below.
 func (r Rule) connects(target string, strict bool) bool {
-	if !slices.Contains(r.kinds, Connect) {
+	if !slices.Contains(r.kinds, policy.Connect) {
 		return false
 	}
 	if r.domain == "" {

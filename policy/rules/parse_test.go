@@ -1,12 +1,12 @@
-package policy
+package rules
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestParseRules_FirstWordChoosesTheList(t *testing.T) {
-	rules, err := ParseRules("Bash(go test:*)", "allow Edit(docs/**)", " ask Bash(git push:*)", "deny Read(.env)", "Bash(npm ls)@read")
+func TestParseAll_FirstWordChoosesTheList(t *testing.T) {
+	rules, err := ParseAll("Bash(go test:*)", "allow Edit(docs/**)", " ask Bash(git push:*)", "deny Read(.env)", "Bash(npm ls)@read")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,8 +28,8 @@ func TestParseRules_FirstWordChoosesTheList(t *testing.T) {
 	}
 }
 
-func TestParseRules_ReportsEveryInvalidRule(t *testing.T) {
-	rules, err := ParseRules("Bash(go test", "Read(.env)", "deny Edit()", "allow")
+func TestParseAll_ReportsEveryInvalidRule(t *testing.T) {
+	rules, err := ParseAll("Bash(go test", "Read(.env)", "deny Edit()", "allow")
 	if err == nil || len(rules.Allow)+len(rules.Deny) > 0 {
 		t.Fatalf("got %+v, %v", rules, err)
 	}
@@ -38,16 +38,16 @@ func TestParseRules_ReportsEveryInvalidRule(t *testing.T) {
 			t.Errorf("%v does not report %s", err, want)
 		}
 	}
-	if _, err := ParseRules("deny Bash(git push:*)@outside"); err == nil {
+	if _, err := ParseAll("deny Bash(git push:*)@outside"); err == nil {
 		t.Error("a rule that denies may say where commands run")
 	}
 }
 
-func TestMustRules_PanicsWithTheReason(t *testing.T) {
+func TestMust_PanicsWithTheReason(t *testing.T) {
 	defer func() {
-		if got, _ := recover().(string); !strings.Contains(got, `policy: invalid rule "Bash("`) {
+		if got, _ := recover().(string); !strings.Contains(got, `rules: invalid rule "Bash("`) {
 			t.Errorf("it panicked with %q", got)
 		}
 	}()
-	MustRules("Bash(")
+	Must("Bash(")
 }
