@@ -36,7 +36,7 @@ func apply(t *testing.T, e Edit, msgs []llm.Message) []llm.Message {
 	return out
 }
 
-func TestClear_TakesTheOldestFirstAndNoMoreThanNeeded(t *testing.T) {
+func TestClear_ClearsTheOldestFirstAndNoMoreThanNeeded(t *testing.T) {
 	var m Meter
 	msgs := work(10, 4000)
 	g := Goal{Tokens: m.Weigh(msgs...) - 1500}

@@ -36,7 +36,7 @@ func TestFacts_WithFilesKeepsTheLast200(t *testing.T) {
 	}
 }
 
-func TestFallback_KeepsAtMost20000TokensOfOlderUserMessages(t *testing.T) {
+func TestFallback_KeepsAtMost20000TokensFromOlderUserMessages(t *testing.T) {
 	var m Meter
 	var msgs []llm.Message
 	for i := range 100 {

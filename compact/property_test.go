@@ -176,7 +176,7 @@ func required(m Meter, msgs []llm.Message, f Facts, g Goal) int64 {
 	return m.Weigh(pins...) + c.room(g.target(m))/8 + 120
 }
 
-func TestFallback_MeetsTheGoalIfWhatMustBeKeptFits(t *testing.T) {
+func TestFallback_MeetsTheGoalIfMandatoryMessagesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawConversation(t)
 		m := drawMeter(t, before)

@@ -111,7 +111,7 @@ func TestEnded_CountsDays(t *testing.T) {
 	}
 }
 
-func TestSuccessor_IsTheNewestOfTheFamily(t *testing.T) {
+func TestSuccessor_IsTheNewestInTheFamily(t *testing.T) {
 	for _, tt := range []struct{ provider, id, want string }{
 		{"anthropic", "claude-sonnet-4-5", "claude-sonnet-5-5"},
 		{"anthropic", "claude-opus-4-1", "claude-opus-5-5"},

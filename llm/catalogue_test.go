@@ -154,7 +154,7 @@ func TestCatalogue_LookupFindsDatedAndAliasedNames(t *testing.T) {
 	}
 }
 
-func TestCatalogue_LookupKnowsTheNamesOfBedrock(t *testing.T) {
+func TestCatalogue_LookupFindsBedrockNames(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		priced     bool
@@ -178,7 +178,7 @@ func TestCatalogue_LookupKnowsTheNamesOfBedrock(t *testing.T) {
 	}
 }
 
-func TestCatalogue_AProviderMayServeModelsOfOthers(t *testing.T) {
+func TestCatalogue_AProviderMayServeOtherVendorsModels(t *testing.T) {
 	c := catalogue(t, `{"models":[{"id":"a","provider":"p","name":"p's"},{"id":"a","provider":"q","name":"q's"},{"id":"b","provider":"q","name":"b","aliases":["c"]}]}`)
 	for _, tt := range []struct{ provider, model, want string }{
 		{"p", "a", "p's"}, {"q", "a", "q's"}, {"q", "a-20250101", "q's"}, // their own entries first
@@ -289,7 +289,7 @@ func TestReadCatalogue_ReadsTheBuiltInOneAsJSON(t *testing.T) {
 	}
 }
 
-func TestReadCatalogue_AddsThePriceOfSearches(t *testing.T) {
+func TestReadCatalogue_AddsSearchPrices(t *testing.T) {
 	c, err := llm.ReadCatalogue(strings.NewReader(`{"search": {"acme": 7}, "models": [
 		{"id": "a", "provider": "acme", "price": {"input": 1}},
 		{"id": "b", "provider": "acme", "price": {"input": 1, "search": 3}},
@@ -339,7 +339,7 @@ func TestCatalogue_AReplacedModelKeepsItsPlaceAmongModelsWithTheSameName(t *test
 	}
 }
 
-func TestCatalogue_ARouterMayUseTheNamesOfOtherProviders(t *testing.T) {
+func TestCatalogue_ARouterMayUseOtherProvidersNames(t *testing.T) {
 	c, err := llm.NewCatalogue([]llm.Model{{ID: "maker/m", Provider: "router"}, {ID: "m", Provider: "maker", ContextWindow: 7}})
 	if err != nil {
 		t.Fatal(err)

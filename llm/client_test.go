@@ -150,7 +150,7 @@ func TestClient_MiddlewareMayChangeTheProvider(t *testing.T) {
 }
 
 // Whatever a provider does, its consumer sees one finish or one error, and nothing after it.
-func TestClient_EnforcesTheContractOfProviders(t *testing.T) {
+func TestClient_EnforcesTheProviderContract(t *testing.T) {
 	boom := errors.New("boom")
 	finish := step{ev: llm.Finish{Response: &llm.Response{}}}
 	delta := step{ev: llm.TextDelta{Text: "x"}}

@@ -60,7 +60,7 @@ func TestCodec_EmptyMessage(t *testing.T) {
 	}
 }
 
-func TestCodec_PartOfANewerVersionIsKeptWhole(t *testing.T) {
+func TestCodec_KeepsUnknownPartsWhole(t *testing.T) {
 	const part = `{"type":"hologram","depth":[1,2,3],"text":"x","state":{"deep":true}}`
 	var m llm.Message
 	if err := json.Unmarshal([]byte(`{"role":"user","parts":[`+part+`]}`), &m); err != nil {
@@ -75,7 +75,7 @@ func TestCodec_PartOfANewerVersionIsKeptWhole(t *testing.T) {
 	}
 }
 
-func TestCodec_UnknownFieldsOfAMessageAreNoError(t *testing.T) {
+func TestCodec_AcceptsUnknownMessageFields(t *testing.T) {
 	var m llm.Message
 	if err := json.Unmarshal([]byte(`{"role":"user","parts":[{"type":"text","text":"x","mood":"good"}],"time":5}`), &m); err != nil {
 		t.Fatal(err)

@@ -120,7 +120,7 @@ func TestGenerate_EveryCallIsAnsweredExactlyOnceAndInOrder(t *testing.T) {
 	}
 }
 
-func TestGenerate_CallsOfOneRoundRunAtTheSameTime(t *testing.T) {
+func TestGenerate_RunsCallsInOneRoundConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := llm.TextFunc(func(context.Context, llm.ToolCall) (string, error) {
 			<-time.After(time.Second)
@@ -137,7 +137,7 @@ func TestGenerate_CallsOfOneRoundRunAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestGenerate_CallsOfATruncatedAnswerAreNotRun(t *testing.T) {
+func TestGenerate_DoesNotRunCallsInATruncatedAnswer(t *testing.T) {
 	turn := answer("", call("1", "echo", "{}"))
 	turn[len(turn)-1].ev.(llm.Finish).Response.Finish.Reason = llm.FinishLength
 	ran := false
@@ -161,7 +161,7 @@ func TestGenerate_AForcedToolIsForcedOnce(t *testing.T) {
 	}
 }
 
-func TestGenerate_AnErrorComesWithWhatWasDone(t *testing.T) {
+func TestGenerate_AnErrorComesWithTheFinishedRounds(t *testing.T) {
 	p := newFake("p", answer("", call("1", "echo", "{}")), failure(&llm.Error{Kind: llm.ErrServer}))
 	got, err := generate(t, p, llm.GenerateRequest{})
 	wantKind(t, err, llm.ErrServer)

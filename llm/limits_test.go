@@ -40,7 +40,7 @@ func TestLike_HasRulesOnly(t *testing.T) {
 	}
 }
 
-func TestAddedTools_WithoutThoseThatWereRemovedAgain(t *testing.T) {
+func TestAddedTools_OmitsToolsRemovedAgain(t *testing.T) {
 	change := func(c llm.ToolChange) llm.Message { return llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{c}} }
 	a, b := llm.ToolDef{Name: "a"}, llm.ToolDef{Name: "b"}
 	got := llm.AddedTools([]llm.Message{
@@ -68,7 +68,7 @@ func TestCost_OrdinaryTiersCostThePrice(t *testing.T) {
 }
 
 // If another model can take over, a call is not tried for long.
-func TestRetry_AttemptsOfTheRequestCount(t *testing.T) {
+func TestRetry_HonoursTheRequestsAttempts(t *testing.T) {
 	slow := &llm.Error{Kind: llm.ErrRateLimit, Status: 429, RetryAfter: 11 * time.Second}
 	quick := &llm.Error{Kind: llm.ErrRateLimit, Status: 429, RetryAfter: 10 * time.Second}
 	for name, tt := range map[string]struct {

@@ -152,7 +152,7 @@ type claude struct {
 	compacts       bool
 }
 
-func TestModels_RulesOfClaude(t *testing.T) {
+func TestModels_ClaudeRules(t *testing.T) {
 	const always, thinking, changed = llm.RefusedAlways, llm.RefusedThinking, llm.RefusedChanged
 	fable := claude{"adaptive", true, true, "high", always, always, always, true, false, true, true, true}
 	opus55, sonnet55, haiku55 := fable, fable, fable
@@ -191,7 +191,7 @@ func TestModels_RulesOfClaude(t *testing.T) {
 	}
 }
 
-func TestModels_RulesOfGPT(t *testing.T) {
+func TestModels_GPTRules(t *testing.T) {
 	const always, thinking = llm.RefusedAlways, llm.RefusedThinking
 	options, retention := "prompt_cache_options 30m 12h", "prompt_cache_retention in_memory 24h"
 	for _, tt := range []struct {
@@ -229,7 +229,7 @@ func TestModels_RulesOfGPT(t *testing.T) {
 	}
 }
 
-func TestModels_RulesOfOthers(t *testing.T) {
+func TestModels_OtherRules(t *testing.T) {
 	for _, tt := range []struct {
 		provider, id, efforts string
 		want                  llm.Rules
@@ -282,7 +282,7 @@ func TestModels_EndsAreTheVendors(t *testing.T) {
 }
 
 // Unknown models have the same rules as the newest similar model.
-func TestLike_UnknownNamesHaveTheRulesOfTheirFamily(t *testing.T) {
+func TestLike_UnknownNamesHaveTheirFamilysRules(t *testing.T) {
 	for _, tt := range []struct{ provider, name, like, thinking string }{
 		{"anthropic", "claude-opus-7", "claude-opus-5-5", "adaptive"},
 		{"anthropic", "claude-fable-6", "claude-fable-5-2", "adaptive"},

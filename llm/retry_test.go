@@ -160,7 +160,7 @@ func TestRetry_RetryAfterOverTheCapIsNotRetried(t *testing.T) {
 	})
 }
 
-func TestRetry_BudgetLimitsTheSumOfTheWaits(t *testing.T) {
+func TestRetry_BudgetLimitsTotalDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := llm.RetryPolicy{Retries: 100, Budget: 10 * time.Second, Jitter: noJitter}
 		out := runRetry(t, t.Context(), policy, failure(overloaded))
@@ -252,7 +252,7 @@ func TestRetry_ConsumerMayLeaveAtAnyEvent(t *testing.T) {
 	})
 }
 
-func TestRetry_OfASessionWaitsAboutFiveMinutesInTenRetries(t *testing.T) {
+func TestRetry_SessionWaitsAboutFiveMinutesInTenRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := llm.SessionRetries()
 		policy.Jitter = noJitter
@@ -268,7 +268,7 @@ func TestRetry_OfASessionWaitsAboutFiveMinutesInTenRetries(t *testing.T) {
 	})
 }
 
-func TestSpent_ReturnsTheTokensOfAFailedCall(t *testing.T) {
+func TestSpent_ReturnsAFailedCallsTokens(t *testing.T) {
 	used := llm.Usage{Input: 12, Output: 3}
 	for name, tt := range map[string]struct {
 		err      error
@@ -344,7 +344,7 @@ func TestRetry_WaitsForAModelThatIsStillLoading(t *testing.T) {
 	})
 }
 
-func TestRetry_GivesUpSoonIfThereIsAnotherModel(t *testing.T) {
+func TestRetry_GivesUpSoonIfAnotherModelIsConfigured(t *testing.T) {
 	late := &llm.Error{Kind: llm.ErrRateLimit, Status: 429, RetryAfter: 11 * time.Second}
 	for _, tt := range []struct {
 		name  string

@@ -41,7 +41,7 @@ func TestLoop_ReadsAndEditsAFile(t *testing.T) {
 	})
 }
 
-func TestLoop_RunsSeveralCallsOfOneAnswer(t *testing.T) {
+func TestLoop_RunsSeveralCallsInOneAnswer(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, p protocol) {
 		dir, _ := project(t)
 		if err := os.WriteFile(filepath.Join(dir, "other.txt"), []byte("another file\n"), 0o600); err != nil {

@@ -56,7 +56,7 @@ func TestSwallowedCall_IsNotSuccess(t *testing.T) {
 	})
 }
 
-func TestInlineThinking_IsSplitOff(t *testing.T) {
+func TestInlineThinking_IsSeparated(t *testing.T) {
 	dir, _ := project(t)
 	args := append([]string{"run", "--output", "stream-json"}, protocols[0].flags(shared, "inline")...)
 	events, result := runReins(t, dir, append(args, "What is two and two?")...).records(t)

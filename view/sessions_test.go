@@ -485,7 +485,7 @@ func TestState_InterruptedAndResumedSessionIsTheSameLiveAndReplayed(t *testing.T
 	}
 }
 
-func TestState_LogsOfEarlierVersionsCanBeShown(t *testing.T) {
+func TestState_ShowsEarlierVersionsLogs(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "event", "testdata", "records-2026-11.jsonl"))
 	if err != nil {
 		t.Fatal(err)

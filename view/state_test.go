@@ -337,7 +337,7 @@ func TestActivity_MovesWhileTheModelWritesArguments(t *testing.T) {
 	}
 }
 
-func TestState_WhatWillNotContinueDisappears(t *testing.T) {
+func TestState_AbandonedItemsDisappear(t *testing.T) {
 	var s view.State
 	apply := func(seq event.Seq, d event.Data) string {
 		s.Apply(event.Record{Seq: seq, Time: epoch, Data: d})
@@ -363,7 +363,7 @@ func TestState_WhatWillNotContinueDisappears(t *testing.T) {
 	}
 }
 
-func TestOutput_OfARunningCommandIsItsLastLines(t *testing.T) {
+func TestOutput_RunningCommandShowsItsLastLines(t *testing.T) {
 	var s view.State
 	s.Apply(event.Record{Seq: 1, Data: event.ToolCallStart{ID: "c", Name: "shell"}})
 	for i := range 100_000 {
@@ -380,7 +380,7 @@ func TestOutput_OfARunningCommandIsItsLastLines(t *testing.T) {
 	}
 }
 
-func TestNotices_RepeatedOnesAreCounted(t *testing.T) {
+func TestNotices_CountsRepetitions(t *testing.T) {
 	var s view.State
 	for i, d := range []event.Data{
 		event.Warning{Message: "slow"}, event.Warning{Message: "odd"}, event.Warning{Message: "slow"},

@@ -22,7 +22,7 @@ func lines(t *testing.T, sources ...string) []string {
 	return Lines(files)
 }
 
-func TestLines_ListsEveryKindOfDeclaration(t *testing.T) {
+func TestLines_ListsEveryDeclarationKind(t *testing.T) {
 	tests := []struct{ name, source, want string }{
 		{"functions without parameter names", "func F(a, b int, c ...string) (n int, err error)", "func F(int, int, ...string) (int, error)"},
 		{"functions as parameters", "func F(f func(name string) (ok bool))", "func F(func(string) bool)"},

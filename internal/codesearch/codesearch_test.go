@@ -105,7 +105,7 @@ func files(out tool.Outcome) string {
 	return strings.Join(list, " ")
 }
 
-func TestSearch_RanksPartsOfFiles(t *testing.T) {
+func TestSearch_RanksFileParts(t *testing.T) {
 	r := newRig(t)
 	for query, want := range map[string]string{
 		"how long does the retry policy wait": "net/retry.go net/client.go",
@@ -138,7 +138,7 @@ func TestSearch_RanksPartsOfFiles(t *testing.T) {
 	}
 }
 
-func TestSearch_ReadsOnlyWhatChanged(t *testing.T) {
+func TestSearch_ReadsOnlyChangedFiles(t *testing.T) {
 	r := newRig(t)
 	r.run("request")
 	built := r.x.read

@@ -2,7 +2,7 @@ package credential
 
 import "testing"
 
-func TestKey_IsWhatOnlyItsProgramNeedsToRead(t *testing.T) {
+func TestKey_OnlyItsProgramReadsIt(t *testing.T) {
 	for file, want := range map[string]bool{
 		"/home/u/.ssh/id_rsa": true, "/home/u/.ssh/id_ed25519": true, "/home/u/.ssh/work.pem": true, "/home/u/.ssh/keys/id_rsa": true,
 		"/home/u/.ssh/id_rsa.pub": false, "/home/u/.ssh/config": false, "/home/u/.ssh/known_hosts": false, "/home/u/.ssh": false,

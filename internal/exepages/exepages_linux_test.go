@@ -46,7 +46,7 @@ func work() string {
 	return fmt.Sprint(string(text), err)
 }
 
-func TestDrop_ReturnsMemoryAndTheProgramStillWorks(t *testing.T) {
+func TestDrop_ReturnsMemoryAndTheProgramStillRuns(t *testing.T) {
 	first := work()
 	started := status(t)
 	Drop()

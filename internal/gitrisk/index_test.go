@@ -55,7 +55,7 @@ func TestNested_FindsEntriesThatOnlyOffsetsName(t *testing.T) {
 	}
 }
 
-func TestNested_RefusesWhatItCannotRead(t *testing.T) {
+func TestNested_RefusesUnreadableRepositories(t *testing.T) {
 	long := entry(0o100644, "name")
 	long[61]++ // in the name length
 	for name, data := range map[string][]byte{

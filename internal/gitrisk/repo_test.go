@@ -469,7 +469,7 @@ var otherHooks = strings.Fields(`applypatch-msg commit-msg fsmonitor-watchman po
 
 // The repository has every setting and hook that Runs does not report, and a hostile repository that is not
 // in the index.
-func TestRuns_OmitsOnlyWhatReadingCommandsDoNotRun(t *testing.T) {
+func TestRuns_OmitsOnlySettingsThatReadingCommandsIgnore(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.submodule("inner")
@@ -498,7 +498,7 @@ func TestRuns_OmitsOnlyWhatReadingCommandsDoNotRun(t *testing.T) {
 	}
 }
 
-func TestRuns_ReportsWhatItCannotRead(t *testing.T) {
+func TestRuns_ReportsUnreadableFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan func(p *project)
 		why  string

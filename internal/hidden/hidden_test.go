@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestFind_NamesWhatPeopleCannotSee(t *testing.T) {
+func TestFind_NamesInvisibleCharacters(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"tags":                 {"Be kind.\U000E0049\U000E0067", "2 tag characters"},
 		"zero-width space":     {"a\u200bb", "1 zero-width character"},
@@ -47,7 +47,7 @@ func TestFind_OrdinaryTextIsNotReported(t *testing.T) {
 }
 
 // The standard library has the properties from which Unicode derives the characters to ignore in display.
-func TestIndex_KnowsWhatUnicodeSaysIsIgnored(t *testing.T) {
+func TestIndex_FindsUnicodeDefaultIgnorables(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		ignored := unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Cf) &&
 			!unicode.Is(unicode.Prepended_Concatenation_Mark, r) && !(r >= 0x13430 && r <= 0x1343F)

@@ -202,7 +202,7 @@ func TestProxy_ReachesOnlyListedHostsAtPublicAddresses(t *testing.T) {
 	}
 }
 
-func TestProxy_NotesALimitedNumberOfRefusedHosts(t *testing.T) {
+func TestProxy_RecordsLimitedRefusedHosts(t *testing.T) {
 	p, _ := resolved(t, "github.com")
 	for i := range 100 {
 		p.judge(t.Context(), fmt.Sprintf("h%d.org:443", i%50))
@@ -299,7 +299,7 @@ func TestProxy_PassesURLsUnchanged(t *testing.T) {
 	}
 }
 
-func TestProxy_AnswersWhatItRefuses(t *testing.T) {
+func TestProxy_AnswersRefusedRequests(t *testing.T) {
 	_, dial := serve(t, "github.com")
 	for request, want := range map[string]int{
 		"GET / HTTP/1.1\r\nHost: github.com":                      http.StatusBadRequest,

@@ -37,7 +37,7 @@ func TestFramer_FindsMessagesInAnyPieces(t *testing.T) {
 	}
 }
 
-func TestFramer_LimitsWhatAServerSends(t *testing.T) {
+func TestFramer_LimitsMessageSizes(t *testing.T) {
 	for name, output := range map[string]string{
 		"too large":       fmt.Sprintf("Content-Length: %d\r\n\r\n", 33<<20),
 		"negative length": "Content-Length: -1\r\n\r\n",

@@ -6,7 +6,7 @@ import (
 	"github.com/reins-agent/reins/env"
 )
 
-func TestPositions_CountInTheUnitsOfTheServer(t *testing.T) {
+func TestPositions_CountInTheServersUnits(t *testing.T) {
 	const line = "s := \"é😀\"; x" // é is 2 bytes, and the emoji 4 bytes or 2 UTF-16 units
 	for _, c := range []struct {
 		enc  encoding

@@ -235,7 +235,7 @@ func TestWorkspace_StopsIdleServers(t *testing.T) {
 	}
 }
 
-func TestDefaults_OfServers(t *testing.T) {
+func TestDefaults_Servers(t *testing.T) {
 	if got := (Config{}).withDefaults().Idle; got != 5*time.Minute {
 		t.Errorf("servers stop after %v, want 5 minutes", got)
 	}
@@ -330,7 +330,7 @@ func TestWorkspace_ReportsServersThatDoNotStart(t *testing.T) {
 	}
 }
 
-func TestWorkspace_UsesNoProgramsOfTheProject(t *testing.T) {
+func TestWorkspace_RunsNoProjectPrograms(t *testing.T) {
 	s := fakeServer(t, "ok", utf16Units)
 	self := s.Command[0]
 	s.Command[0] = "fake-language-server"
@@ -419,7 +419,7 @@ func TestWorkspace_SurvivesServersThatMisbehave(t *testing.T) {
 	}
 }
 
-func TestRename_RefusesWhatItCannotApply(t *testing.T) {
+func TestRename_RefusesUnsupportedChanges(t *testing.T) {
 	for mode, says := range map[string]string{"escape": "outside of the workspace", "moves": "rename files"} {
 		r := open(t, fakeServer(t, mode, utf16Units))
 		r.write("a.fk", "def word\n")
@@ -478,7 +478,7 @@ func TestChange_ReportsNewErrors(t *testing.T) {
 	}
 }
 
-func TestChange_OfALateServerReportsErrorsOfTheChangedFilesOnly(t *testing.T) {
+func TestChange_LateServerReportsErrorsInChangedFilesOnly(t *testing.T) {
 	r := open(t, fakeServer(t, "ok", utf16Units))
 	path, other := r.write("a.fk", "ERR old\n"), r.write("b.fk", "ERR elsewhere\n")
 	ch := r.Before(t.Context(), []string{path}) // no server runs yet
@@ -491,7 +491,7 @@ func TestChange_OfALateServerReportsErrorsOfTheChangedFilesOnly(t *testing.T) {
 	}
 }
 
-func TestChange_IsUnknownIfTheStateOfOneFileIs(t *testing.T) {
+func TestChange_IsUnknownIfOneFilesStateIs(t *testing.T) {
 	r := open(t, fakeServer(t, "ok", utf16Units))
 	paths := []string{r.write("a.fk", "SILENT\n"), r.write("b.fk", "fine\n")}
 	c := r.start()
@@ -505,7 +505,7 @@ func TestChange_IsUnknownIfTheStateOfOneFileIs(t *testing.T) {
 	}
 }
 
-func TestCheck_DiagnosticsOfAClosedDocumentDoNotCount(t *testing.T) {
+func TestCheck_IgnoresDiagnosticsForClosedDocuments(t *testing.T) {
 	r := open(t, fakeServer(t, "ok", utf16Units))
 	path := r.write("a.fk", "ERR old\n")
 	c := r.start()
@@ -574,7 +574,7 @@ func TestWorkspace_NoticesChangesByOthers(t *testing.T) {
 	}
 }
 
-func TestChange_TellsTheServerWhatHappenedToFiles(t *testing.T) {
+func TestChange_NotifiesTheServerOfFileChanges(t *testing.T) {
 	r := open(t, fakeServer(t, "ok", utf16Units))
 	a, b, c := r.write("a.fk", "one\n"), r.write("b.fk", "two\n"), filepath.Join(r.dir, "c.fk")
 	running := r.start()

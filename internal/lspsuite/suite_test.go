@@ -323,7 +323,7 @@ func (r *rig) pids() (all []string) {
 	return all
 }
 
-func TestServer_IsKilledInTheMiddleOfARequest(t *testing.T) {
+func TestServer_IsKilledDuringARequest(t *testing.T) {
 	each(t, func(t *testing.T, p project) {
 		r := start(t, p, 20, time.Hour)
 		r.up()

@@ -160,7 +160,7 @@ func TestEdit_WaitsForItsLimitOnly(t *testing.T) {
 	}
 }
 
-func TestLints_ShowErrorsOfFiles(t *testing.T) {
+func TestLints_ShowErrorsInFiles(t *testing.T) {
 	r := newRig(t, "ok", time.Minute)
 	r.write("a.fk", "ERR x\n")
 	if err := os.WriteFile(r.dir+"/b.fk", []byte("\nERR y\n"), 0o600); err != nil {
@@ -212,7 +212,7 @@ func TestRename_DeclaresAndWritesTheFilesThatChange(t *testing.T) {
 	r.ok("edit_file", args{"file_path": "a.fk", "old_string": "new", "new_string": "newer"}) // it need not be read again
 }
 
-func TestRename_WritesAllFilesOrNone(t *testing.T) {
+func TestRename_WritesAllFilesOrNothing(t *testing.T) {
 	r := newRig(t, "grows", time.Minute)
 	r.write("a.fk", "old\n")
 	r.write("b.fk", "old\n")
@@ -222,7 +222,7 @@ func TestRename_WritesAllFilesOrNone(t *testing.T) {
 	}
 }
 
-func TestLSP_AcceptsTheNamesOfClaudeCode(t *testing.T) {
+func TestLSP_AcceptsClaudeCodeNames(t *testing.T) {
 	r := newRig(t, "ok", time.Minute)
 	r.write("a.fk", "old\n")
 	if got := r.ok("LSP", args{"operation": "findReferences", "filePath": "a.fk", "line": 1, "character": 1}); got != "a.fk:1:1: old" {

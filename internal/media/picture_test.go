@@ -124,7 +124,7 @@ func TestFit_AnImageWithinTheLimitsIsNotChanged(t *testing.T) {
 	}
 }
 
-func TestLimits_AreThoseOfAllProviders(t *testing.T) {
+func TestLimits_HoldForAllProviders(t *testing.T) {
 	if want := (limits{side: 2000, bytes: 3_000_000}); strictest != want {
 		t.Errorf("got %+v, want %+v", strictest, want)
 	}

@@ -165,7 +165,7 @@ func TestClaude_SearchOutputs(t *testing.T) {
 	}
 }
 
-func TestClaude_CallsDeclareWhatTheyTouch(t *testing.T) {
+func TestClaude_CallsDeclareTheirAccesses(t *testing.T) {
 	r := newRig(t, coding.AnthropicFamily, coding.ToolConfig{})
 	r.declares("Read", args{"file_path": "a"}, "read DIR/a")
 	r.declares("Edit", args{"file_path": "a", "old_string": "x", "new_string": "y"}, "read DIR/a", "write DIR/a")

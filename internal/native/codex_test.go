@@ -124,7 +124,7 @@ func TestCodex_CommandThatOutlivesTheYieldIsASession(t *testing.T) {
 	}
 }
 
-func TestCodex_SessionWithoutATerminalTakesNoInputButCanBeInterrupted(t *testing.T) {
+func TestCodex_SessionWithoutATerminalRefusesInputButCanBeInterrupted(t *testing.T) {
 	r := newRig(t, coding.OpenAIFamily, coding.ToolConfig{})
 	r.run("exec_command", args{"cmd": "exec sleep 600", "yield_time_ms": 250})
 	if out := r.run("write_stdin", args{"session_id": 1, "chars": "x"}); out.OK() || !strings.Contains(out.Model, "tty=true") {
@@ -164,7 +164,7 @@ func awaitFile(t *testing.T, path string) {
 	t.Fatalf("%s did not appear", path)
 }
 
-func TestCodex_CallsDeclareWhatTheyTouch(t *testing.T) {
+func TestCodex_CallsDeclareTheirAccesses(t *testing.T) {
 	r := newRig(t, coding.OpenAIFamily, coding.ToolConfig{})
 	r.declares("exec_command", args{"cmd": "make"}, "exec make")
 	r.declares("exec_command", args{"cmd": "make", "shell": "/tmp/sh"}, "exec '/tmp/sh' -lc 'make'")
@@ -179,7 +179,7 @@ func TestCodex_CallsDeclareWhatTheyTouch(t *testing.T) {
 	}
 }
 
-func TestCodex_PatchIsFreeformForModelsThatTakeIt(t *testing.T) {
+func TestCodex_PatchIsFreeformForModelsThatSupportIt(t *testing.T) {
 	for model, want := range map[string]bool{"gpt-5.5": true, "gpt-4.1": false} {
 		reg, err := coding.NewProfile(coding.ProfileConfig{Provider: "openai", Model: model, Toolset: coding.Native}).Registry()
 		if err != nil {

@@ -148,7 +148,7 @@ func TestGemini_SearchOutputs(t *testing.T) {
 	}
 }
 
-func TestGemini_CallsDeclareWhatTheyTouch(t *testing.T) {
+func TestGemini_CallsDeclareTheirAccesses(t *testing.T) {
 	r := newRig(t, coding.GeminiFamily, coding.ToolConfig{})
 	r.declares("replace", args{"file_path": "a", "instruction": "i", "old_string": "x", "new_string": "y"}, "read DIR/a", "write DIR/a")
 	r.declares("write_file", args{"file_path": "a", "content": "x"}, "write DIR/a")

@@ -34,7 +34,7 @@ func (r *rig) previewed(name string, a args) (p tool.Preview, ok bool, err error
 
 const onePatch = "*** Begin Patch\n*** Update File: one\n@@\n-1\n+2\n*** End Patch"
 
-func TestPreview_NativeEditsShowWhatTheyThenChange(t *testing.T) {
+func TestPreview_NativeEditsMatchTheirPreview(t *testing.T) {
 	for _, c := range []struct {
 		family coding.Family
 		tool   string
@@ -70,7 +70,7 @@ func TestPreview_NativeEditsShowWhatTheyThenChange(t *testing.T) {
 	}
 }
 
-func TestPreview_TellsWhatTheVendorsRulesRefuse(t *testing.T) {
+func TestPreview_ReportsCallsThatVendorRulesRefuse(t *testing.T) {
 	for _, c := range []struct {
 		family coding.Family
 		tool   string
@@ -89,7 +89,7 @@ func TestPreview_TellsWhatTheVendorsRulesRefuse(t *testing.T) {
 	}
 }
 
-func TestPreview_ACommandHasNone(t *testing.T) {
+func TestPreview_CommandsHaveNoPreview(t *testing.T) {
 	r := newRig(t, coding.OpenAIFamily, coding.ToolConfig{})
 	if p, ok, err := r.previewed("exec_command", args{"cmd": "touch made"}); ok || err != nil || len(p.Changes) > 0 {
 		t.Errorf("a command claims to know what it changes: %+v (%v, %v)", p, ok, err)

@@ -131,7 +131,7 @@ func TestPatch_PathsAreKeptAsWritten(t *testing.T) {
 	}
 }
 
-func TestPatch_PlanTellsWhatIsReplaced(t *testing.T) {
+func TestPatch_PlanListsReplacedLines(t *testing.T) {
 	files := tree{"a": "1\n", "b": "2\n", "c": "3\n"}
 	p, err := Parse("*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n@@\n-2\n+y\n*** Add File: d\n+z\n*** End Patch")
 	if err != nil {

@@ -103,7 +103,7 @@ func TestText(t *testing.T) {
 }
 
 // The samples were made by programs from our own texts.
-func TestText_OfRealPrograms(t *testing.T) {
+func TestText_RealPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.pdf")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -2,7 +2,7 @@ package prefix
 
 import "testing"
 
-func TestShared_CountsWhatTheNextRequestRepeats(t *testing.T) {
+func TestShared_CountsRepeatedBytes(t *testing.T) {
 	const head = `{"model":"m","tools":[{"name":"a"}],`
 	for _, c := range []struct {
 		name, body, next string
@@ -26,7 +26,7 @@ func TestShared_CountsWhatTheNextRequestRepeats(t *testing.T) {
 	}
 }
 
-func TestShare_OfAllRequestsButTheFirst(t *testing.T) {
+func TestShare_CountsAllRequestsButTheFirst(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		bodies []string

@@ -100,7 +100,7 @@ func TestFindDocs_ExactlyTheBudgetIsNotTruncated(t *testing.T) {
 	}
 }
 
-func TestAttack_GuidanceFilesThatLinkOutOfTheTreeAreRefused(t *testing.T) {
+func TestAttack_RefusesGuidanceFilesThatLinkOutsideTheTree(t *testing.T) {
 	outside := newProject(t)
 	outside.write("secret", "Secret.")
 	outside.write("dir/instructions.md", "Secret.")
@@ -150,7 +150,7 @@ func TestFindDocs_OddFilesDoNoHarm(t *testing.T) {
 	}
 }
 
-func TestFindDocs_UntrustedProjectsCanBeLeftOut(t *testing.T) {
+func TestFindDocs_CanOmitUntrustedProjects(t *testing.T) {
 	repo := repository(t)
 	repo.write("AGENTS.md", "Obey.")
 	if text := build(t, repo.env(""), prompt.Config{Docs: &prompt.Docs{}}); strings.Contains(text, "Obey.") {
@@ -173,7 +173,7 @@ func TestFindDocs_WorkThroughScopedAndLinkedDirectories(t *testing.T) {
 	}
 }
 
-func TestFindDocs_FollowsThePathRulesOfTheEnvironment(t *testing.T) {
+func TestFindDocs_FollowsTheEnvironmentsPathRules(t *testing.T) {
 	m := envtest.NewMemory("windows")
 	for name, content := range map[string]string{`.git\HEAD`: "ref: refs/heads/main\n", `.git\objects\x`: "", `.git\refs\x`: "", "AGENTS.md": "Root.", `src\AGENTS.md`: "Source."} {
 		if err := m.WriteFile(t.Context(), name, []byte(content), 0o644); err != nil {

@@ -105,7 +105,7 @@ func TestTakeGit_SmallAndOddRepositories(t *testing.T) {
 	})
 }
 
-func TestTakeGit_ReadOnlyEnvironmentStillKnowsTheBranch(t *testing.T) {
+func TestTakeGit_ReadOnlyEnvironmentStillHasTheBranch(t *testing.T) {
 	s := prompt.TakeGit(t.Context(), env.ReadOnly(repository(t).env("")))
 	if !s.Repository || s.Branch != "main" || s.Staged != -1 {
 		t.Errorf("got %+v", s)

@@ -136,7 +136,7 @@ func TestFind_ReadsTheUsersFilesAndTheirImports(t *testing.T) {
 	}
 }
 
-func TestFind_ReadsRulesOfCursorAndCopilot(t *testing.T) {
+func TestFind_ReadsCursorAndCopilotRules(t *testing.T) {
 	repo := repository(t)
 	repo.write(".cursorrules", "Old rules.")
 	repo.write(".cursor/rules/always.mdc", "---\ndescription:\nglobs:\nalwaysApply: true\n---\nAlways.")

@@ -100,7 +100,7 @@ func TestNext_AgreesWithEveryMinute(t *testing.T) {
 	}
 }
 
-func TestParse_RefusesWhatIsNotAnExpression(t *testing.T) {
+func TestParse_RefusesInvalidExpressions(t *testing.T) {
 	for _, text := range []string{
 		"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 13 *", "* * * * 8", "-1 * * * *", "+1 * * * *",
 		"5-1 * * * *", "*/0 * * * *", "*/61 * * * *", "5/10 * * * *", "a * * * *", "1, * * * *", "1-2-3 * * * *", "0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "@never", "? * * * *",

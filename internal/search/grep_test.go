@@ -52,7 +52,7 @@ func bothLayers(t *testing.T, dir string, test func(t *testing.T, s Searcher)) {
 	t.Run("generic", func(t *testing.T) { test(t, genericSearcher{diskEnv{dir: dir}}) })
 }
 
-func TestGrep_ReportsByElementOfPath(t *testing.T) {
+func TestGrep_ReportsByPathElement(t *testing.T) {
 	bothLayers(t, writeTree(t, sample), func(t *testing.T, s Searcher) {
 		got, sum := grepAll(t, s, GrepQuery{Pattern: "foo"})
 		// The order of ripgrep --sort path: "a" is before "a-b", although "a-b/" sorts before "a/".
@@ -114,7 +114,7 @@ func TestGrep_Multiline(t *testing.T) {
 	}
 }
 
-func TestGrep_LimitMarksResultPartialOnlyIfThereIsMore(t *testing.T) {
+func TestGrep_LimitMarksResultPartialOnlyIfMoreMatched(t *testing.T) {
 	bothLayers(t, writeTree(t, sample), func(t *testing.T, s Searcher) {
 		for limit, want := range map[int]Summary{
 			1: {Files: 1, Matches: 1, Partial: true, Reason: LimitReached},
@@ -329,7 +329,7 @@ func TestGrep_MissingPath(t *testing.T) {
 	})
 }
 
-func TestGrep_BadPatternsSayWhatIsWrongAndWhere(t *testing.T) {
+func TestGrep_PatternErrorsNameProblemAndPosition(t *testing.T) {
 	l := isolated(writeTree(t, sample))
 	for _, c := range []struct {
 		q    GrepQuery

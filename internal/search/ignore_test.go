@@ -57,7 +57,7 @@ func TestIgnore_Rules(t *testing.T) {
 	}
 }
 
-func TestIgnore_FilesOfTheTree(t *testing.T) {
+func TestIgnore_FilesInTheTree(t *testing.T) {
 	for _, c := range []struct {
 		name, tree, root, want string
 	}{

@@ -63,8 +63,8 @@ func TestAnalyze_SearchesSayWhichFilesTheyRead(t *testing.T) {
 	}
 }
 
-// TestAnalyze_ToolsOfTheProjectAreConfined says which lines only read because the system permits nothing else.
-func TestAnalyze_ToolsOfTheProjectAreConfined(t *testing.T) {
+// TestAnalyze_ProjectToolsAreConfined says which lines only read because the system permits nothing else.
+func TestAnalyze_ProjectToolsAreConfined(t *testing.T) {
 	for line, want := range map[string]bool{
 		"go vet ./...": true, "go list ./...": true, "npm ls": true, "docker ps": true, "cargo --version": true, "yarn -v": true,
 		"pnpm ls":    true,

@@ -161,7 +161,7 @@ func TestEndings_CountedAndRanked(t *testing.T) {
 	}
 }
 
-func TestVisible_ShowsWhatCannotBeSeen(t *testing.T) {
+func TestVisible_ShowsInvisibleCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain text":     "plain text",
 		"\tx  ":          `\tx\x20\x20`,

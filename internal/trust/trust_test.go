@@ -87,7 +87,7 @@ func (w workspace) expect(dir string, trusted bool, changed ...string) {
 	}
 }
 
-func TestState_IsUntrustedUntilTheUserSaysOtherwise(t *testing.T) {
+func TestState_IsUntrustedByDefault(t *testing.T) {
 	w := newWorkspace(t)
 	w.repo("p")
 	w.write("p/sub/x", "")
@@ -129,7 +129,7 @@ func TestAttack_TrustedConfigurationThatChangesIsUntrusted(t *testing.T) {
 	}
 }
 
-func TestAttack_TrustIsBoundToWhatTheUserSaw(t *testing.T) {
+func TestAttack_TrustCoversOnlyTheFilesShown(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("p/.mcp.json", "{}")
 	seen, err := w.store.Inspect(w.path("p"))
@@ -199,7 +199,7 @@ func TestAttack_SubdirectoriesCannotBringTheirOwnConfiguration(t *testing.T) {
 	w.expect("p", true)
 }
 
-func TestState_CoversSubdirectoriesOutsideOfRepositories(t *testing.T) {
+func TestState_CoversSubdirectoriesOutsideRepositories(t *testing.T) {
 	w := newWorkspace(t)
 	w.write("top/plain/x", "")
 	w.repo("top/repo")

@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-func TestAddress_OnlyPublicOnesAreAllowed(t *testing.T) {
+func TestAddress_AllowsOnlyPublicAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"8.8.8.8": "", "93.184.216.34": "", "2606:4700:4700::1111": "", "64:ff9b::808:808": "", "::ffff:8.8.8.8": "", "::ffff:100.64.0.1": "NAT",
 		"127.0.0.1": "loopback", "127.255.255.254": "loopback", "::1": "loopback", "::ffff:127.0.0.1": "loopback", "64:ff9b::7f00:1": "loopback",
@@ -40,7 +40,7 @@ func TestAddress_OnlyPublicOnesAreAllowed(t *testing.T) {
 	}
 }
 
-func TestAddress_MetadataIsRefusedEvenIfPrivateOnesAreAllowed(t *testing.T) {
+func TestAddress_RefusesMetadataEvenIfPrivateAddressesAreAllowed(t *testing.T) {
 	for _, address := range []string{"169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "fe80::1", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254", "0.0.0.0", "::", "224.0.0.1", "255.255.255.255"} {
 		if private.check(netip.MustParseAddr(address)) == nil {
 			t.Errorf("%s is allowed", address)

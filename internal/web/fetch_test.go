@@ -146,7 +146,7 @@ func TestFetch_RulesForDomainsDecide(t *testing.T) {
 	}
 }
 
-func TestFetch_CallsOfOtherAgentsWork(t *testing.T) {
+func TestFetch_AcceptsOtherAgentsCalls(t *testing.T) {
 	s := serve(t, sends("text/plain", "hello"))
 	for name, args := range map[string]map[string]any{
 		"WebFetch":  {"url": s.URL, "prompt": "summarize"},

@@ -42,7 +42,7 @@ func result(url, title, content string) map[string]any {
 
 func engineAt(s string) Config { return Config{Search: Search{Backend: "searxng", URL: s + "/searx/"}} }
 
-func TestSearch_ListsResultsOfSearXNG(t *testing.T) {
+func TestSearch_ListsSearXNGResults(t *testing.T) {
 	s := serve(t, searxng(t, result("https://go.dev/doc", "Go <T>", "The Vec<T>\n type"), result("https://pkg.go.dev/x", "x", strings.Repeat("y", 600)), result("javascript:alert(1)", "bad", "")))
 	out := run(t, engineAt(s.URL), "web_search", map[string]any{"query": "go & generics"})
 	if !out.OK() {
@@ -56,7 +56,7 @@ func TestSearch_ListsResultsOfSearXNG(t *testing.T) {
 	}
 }
 
-func TestSearch_NumberAndDomainsOfResultsAreLimited(t *testing.T) {
+func TestSearch_LimitsResultsAndDomains(t *testing.T) {
 	var all []map[string]any
 	for i := range 30 {
 		all = append(all, result(fmt.Sprintf("https://h%d.test/", i), "t", ""))
@@ -76,7 +76,7 @@ func TestSearch_NumberAndDomainsOfResultsAreLimited(t *testing.T) {
 	has(t, out.Model, "1. t\n   https://h2.test/")
 }
 
-func TestSearch_ListsResultsOfBrave(t *testing.T) {
+func TestSearch_ListsBraveResults(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Subscription-Token") != "key" {
 			http.Error(w, "{}", http.StatusUnauthorized)

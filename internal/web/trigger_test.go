@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-func TestTrigger_CallsOnlyWhatTheUserConfigured(t *testing.T) {
+func TestTrigger_CallsOnlyConfiguredWebhooks(t *testing.T) {
 	secret, err := webhook.ParseSecret("a secret of more than 16 bytes")
 	if err != nil {
 		t.Fatal(err)

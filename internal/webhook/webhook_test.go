@@ -46,7 +46,7 @@ func TestSign_AgreesWithTheStandard(t *testing.T) {
 	}
 }
 
-func TestParseSecret_RefusesWeakOnes(t *testing.T) {
+func TestParseSecret_RefusesWeakSecrets(t *testing.T) {
 	for _, text := range []string{"", "short", "whsec_", "whsec_!!", "whsec_c2hvcnQ=", "whsec_MTIzNDU2Nzg5MDEyMzQ1"} {
 		if _, err := ParseSecret(text); err == nil {
 			t.Errorf("%q was accepted", text)
@@ -88,7 +88,7 @@ func post(t *testing.T, url, body string, sign func(h http.Header)) int {
 	return resp.StatusCode
 }
 
-func TestReceiver_AcceptsOnlyWhatIsSignedAndNew(t *testing.T) {
+func TestReceiver_AcceptsOnlySignedNewMessages(t *testing.T) {
 	s, got := secret(t), []string{}
 	other, _ := ParseSecret("another secret, also long enough")
 	r := &Receiver{Secret: s, Deliver: func(id string, body []byte) error {

@@ -337,7 +337,7 @@ func TestWorktree_AppliesFilesBesideAnEmptyGitDirectory(t *testing.T) {
 	}
 }
 
-func TestWorktree_RemovesWhatIsSaved(t *testing.T) {
+func TestWorktree_RemovesSavedWorktrees(t *testing.T) {
 	for name, save := range map[string]func(r *rig, tree *Tree) error{
 		"nothing to save": func(*rig, *Tree) error { return nil },
 		"ignored":         func(_ *rig, tree *Tree) error { writeAt(t, tree.Dir(), "n.log", "x\n"); return nil },
@@ -420,7 +420,7 @@ func TestApply_MakesTheSameChanges(t *testing.T) {
 	}
 }
 
-func TestPlan_TellsWhatApplyWouldDo(t *testing.T) {
+func TestPlan_MatchesApply(t *testing.T) {
 	r := newRig(t)
 	tree := r.create(Options{})
 	writeAt(t, tree.Dir(), "a.txt", "changed\n")
@@ -534,7 +534,7 @@ func TestApply_RestoresAllFilesIfWritingFails(t *testing.T) {
 	}
 }
 
-func TestCreate_TheBranchIsNewEvenIfTheRepositoryHasOneOfItsName(t *testing.T) {
+func TestCreate_TheBranchIsNewEvenIfTheNameIsTaken(t *testing.T) {
 	r := newRig(t)
 	r.git("branch", "worktree-x")
 	r.write("a.txt", "second\n")
@@ -604,7 +604,7 @@ func TestSaveBranch_KeepsCommitsAndContinues(t *testing.T) {
 	}
 }
 
-func TestCreate_RefusesWhatIsNotPossible(t *testing.T) {
+func TestCreate_RefusesUnusableRepositories(t *testing.T) {
 	r := newRig(t)
 	empty := t.TempDir()
 	if _, err := r.store.Create(context.Background(), r.open(empty), Options{}); !errors.Is(err, ErrNoRepository) {
@@ -634,7 +634,7 @@ func TestCreate_RefusesWhatIsNotPossible(t *testing.T) {
 }
 
 // A repository, or an agent in its worktree, may configure programs for git. None of them runs.
-func TestWorktree_RunsNoProgramsOfTheRepository(t *testing.T) {
+func TestWorktree_RunsNoRepositoryPrograms(t *testing.T) {
 	r := newRig(t)
 	ran := filepath.Join(t.TempDir(), "ran")
 	program := filepath.Join(t.TempDir(), "program")
@@ -698,7 +698,7 @@ func TestOpen_OneAtATime(t *testing.T) {
 	again.Close()
 }
 
-func TestFind_OnlyWorktreesOfTheDirectory(t *testing.T) {
+func TestFind_OnlyTheDirectorysWorktrees(t *testing.T) {
 	r := newRig(t)
 	r.create(Options{Name: "here"})
 	other := r.open(filepath.Join(r.dir, "sub"))
@@ -785,7 +785,7 @@ func TestCreate_SubdirectoriesSubmodulesAndSparseCheckouts(t *testing.T) {
 	same(t, "the repository", snapshot(t, r.dir), before)
 }
 
-func TestPrune_RemovesOnlyWhatNobodyUsesAndNobodyNeeds(t *testing.T) {
+func TestPrune_RemovesOnlyUnusedAndSavedWorktrees(t *testing.T) {
 	r := newRig(t)
 	used, clean, dirty := r.create(Options{Name: "used"}), r.create(Options{Name: "clean"}), r.create(Options{Name: "dirty"})
 	writeAt(t, dirty.Dir(), "n.txt", "x\n")

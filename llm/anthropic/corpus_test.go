@@ -300,9 +300,9 @@ func againstRaw(body []byte, resp *llm.Response) (problems []string) {
 	return problems
 }
 
-// TestCorpus_EveryAnswerOfBedrockDecodesWithoutLoss compares Claude's recorded answers on Bedrock, whole and in the
+// TestCorpus_EveryBedrockAnswerDecodesWithoutLoss compares Claude's recorded answers on Bedrock, whole and in the
 // framing of AWS, with the raw body.
-func TestCorpus_EveryAnswerOfBedrockDecodesWithoutLoss(t *testing.T) {
+func TestCorpus_EveryBedrockAnswerDecodesWithoutLoss(t *testing.T) {
 	whole, streams := 0, 0
 	for _, ia := range corpus.Traffic[interaction](t, "bedrock-invoke") {
 		body := ia.body(t)

@@ -36,7 +36,7 @@ func encode(t testing.TB, r *llm.Request) *wire.Call {
 }
 
 // A typo must not disable thinking.
-func TestEncode_AnEffortThatNobodyKnowsIsAnErrorWhereItStandsForABudget(t *testing.T) {
+func TestEncode_AnUnknownEffortIsAnErrorWhereItMeansABudget(t *testing.T) {
 	for _, model := range []string{"budget", "nobody-knows-me"} {
 		_, err := testDialect(t).Encode(&llm.Request{Model: model, Effort: "hihg", Messages: []llm.Message{llm.UserText("hi")}})
 		if err == nil || !strings.Contains(err.Error(), `"hihg"; use none, minimal, low, medium, high, xhigh or max`) {
@@ -216,7 +216,7 @@ func TestEncode_ThinkingStaysOffInAToolRoundWithoutIt(t *testing.T) {
 	}
 }
 
-func TestEncode_TheContainerOfTheLastAnswerIsUsedAgain(t *testing.T) {
+func TestEncode_ReusesTheLastAnswersContainer(t *testing.T) {
 	in := llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "a"},
 		llm.Opaque{Kind: containerKind, State: llm.State{Dialect: Name, Model: "old", Data: []byte(`{"id":"c1","expires_at":"x"}`)}}}}
 	body := wire.Value(encode(t, &llm.Request{Model: "old", Messages: []llm.Message{hi, in, hi}}).Body.Bytes())
@@ -246,7 +246,7 @@ func TestEncode_HeadersAndKeys(t *testing.T) {
 	}
 }
 
-func TestEncode_RefusesWhatCannotBeSent(t *testing.T) {
+func TestEncode_RefusesUnsupportedRequests(t *testing.T) {
 	for name, r := range map[string]*llm.Request{
 		"no model":        {Messages: []llm.Message{hi}},
 		"bad schema":      {Model: "m", Tools: []llm.ToolDef{{Name: "f", Parameters: json.RawMessage("{")}}},

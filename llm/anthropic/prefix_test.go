@@ -70,7 +70,7 @@ func (k *talk) copied(i int) *llm.Message {
 }
 
 // The messages are: system, question a, answer a, result a, question b, answer b, result b, question c, …
-func TestPrefix_ThinkingAfterAChangeIsLeftOut(t *testing.T) {
+func TestPrefix_OmitsThinkingAfterAChange(t *testing.T) {
 	const all = "a1 a2 b1 b2 c1 c2"
 	for _, tt := range []struct {
 		name   string
@@ -151,7 +151,7 @@ func TestPrefix_ManualBreakpointsMayMove(t *testing.T) {
 }
 
 // A compaction represents the messages it replaces, while system prompt and tools stay the same.
-func TestPrefix_CompactionKeepsWhatFollows(t *testing.T) {
+func TestPrefix_CompactionKeepsLaterThinking(t *testing.T) {
 	k := newTalk(t)
 	k.ask()
 	k.ask()

@@ -16,7 +16,7 @@ const (
 )
 
 // The rows follow the vendor's model table: which thinking each model accepts, and its default.
-func TestRules_ThinkingOfEachModel(t *testing.T) {
+func TestRules_ThinkingByModel(t *testing.T) {
 	for _, tt := range []struct {
 		model, effort, thinking, output, betas string
 	}{
@@ -61,7 +61,7 @@ func TestRules_ThinkingOfEachModel(t *testing.T) {
 	}
 }
 
-func TestRules_WhatAModelRefusesIsAnErrorBeforeTheRequest(t *testing.T) {
+func TestRules_UnsupportedSettingsAreErrorsBeforeTheRequest(t *testing.T) {
 	tools := []llm.ToolDef{weather}
 	forced := llm.ToolChoice{Mode: llm.ToolRequired}
 	for _, tt := range []struct {

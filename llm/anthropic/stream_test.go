@@ -181,7 +181,7 @@ func TestStream_UnknownEventsArePassedOn(t *testing.T) {
 	}
 }
 
-func TestStream_ACutOffCallHasNoEnd(t *testing.T) {
+func TestStream_AnInterruptedCallHasNoEnd(t *testing.T) {
 	_, kinds, err := readStream(sse(start(""), begin(0, weatherA), partial(0, `{"ci`), stop(0), ending("max_tokens"), done))
 	if err != nil || strings.Contains(fmt.Sprint(kinds), "ToolCallEnd") {
 		t.Errorf("the events are %v, the error is %v", kinds, err)
@@ -226,7 +226,7 @@ func TestDecode_WholeAnswers(t *testing.T) {
 }
 
 // An answer that is sent back must begin with its thinking, redacted or not.
-func TestDecode_BlocksOfWholeAnswerKeepTheirOrder(t *testing.T) {
+func TestDecode_WholeAnswerBlocksKeepTheirOrder(t *testing.T) {
 	const answer = `{"id":"msg_1","type":"message","role":"assistant","model":"m","stop_reason":"tool_use","content":[
 		{"type":"redacted_thinking","data":"abc"},
 		{"type":"text","text":"Let me see."},
@@ -245,7 +245,7 @@ func TestDecode_BlocksOfWholeAnswerKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestStream_ReportsWhatTheServerDropped(t *testing.T) {
+func TestStream_ReportsDroppedThinking(t *testing.T) {
 	dropped := `"input_transformations":[{"type":"thinking_dropped","path":"messages.1.content.0","reason":"prefix_binding_mismatch"},` +
 		`{"type":"thinking_mismatch_allowed","path":"messages.3.content.0","reason":"prefix_binding_mismatch"},{"type":"news","path":"x"}]`
 	begun := strings.Replace(start(""), `"stop_reason":null`, `"stop_reason":null,`+dropped, 1)

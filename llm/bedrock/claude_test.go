@@ -30,7 +30,7 @@ func claudeDialect(t *testing.T) wire.Dialect {
 	return NewDialect(Config{Catalogue: c})
 }
 
-func TestClaude_GetsWhatItsRulesAccept(t *testing.T) {
+func TestClaude_GetsOnlyAcceptedSettings(t *testing.T) {
 	const (
 		bound     = `"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
 		beta      = `"anthropic_beta":["thinking-binding-controls-2026-08-01"]`

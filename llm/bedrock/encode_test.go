@@ -91,7 +91,7 @@ func TestEncode_StateGoesBackToItsModelOnly(t *testing.T) {
 	}
 }
 
-func TestEncode_RequestsOfAConversationAreAppendOnly(t *testing.T) {
+func TestEncode_ConversationRequestsAreAppendOnly(t *testing.T) {
 	r := &llm.Request{Model: "m", Cache: new(llm.Cache), Messages: []llm.Message{llm.SystemText("s"), hi}}
 	before := []byte(encode(t, r))
 	for _, m := range []llm.Message{hi, llm.AssistantText("a"), llm.AssistantText("b"), hi} {

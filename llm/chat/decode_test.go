@@ -64,7 +64,7 @@ func summary(r *llm.Response) string {
 	return fmt.Sprintf("%s%s/%s", b.String(), r.Finish.Reason, r.Finish.Raw)
 }
 
-func TestStream_DecodesTheQuirksOfServers(t *testing.T) {
+func TestStream_DecodesServerQuirks(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   []string
 		want string
@@ -105,7 +105,7 @@ func TestStream_DecodesTheQuirksOfServers(t *testing.T) {
 	}
 }
 
-func TestStream_CallsWithoutIDsGetStableUniqueOnes(t *testing.T) {
+func TestStream_CallsWithoutIDsGetStableUniqueIDs(t *testing.T) {
 	in := sse(`{"tool_calls":[{"id":"","function":{"name":"f","arguments":"{}"}},{"function":{"name":"f","arguments":"{}"}}]}`, `{"function_call":{"name":"g","arguments":"{"}}`, `{"function_call":{"arguments":"}"}}`, stopped, done)
 	first, _, err := read(in)
 	if err != nil {

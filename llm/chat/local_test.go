@@ -94,7 +94,7 @@ func TestLocal_ABaseURLWithoutV1IsExplained(t *testing.T) {
 	}
 }
 
-func TestLocal_ThinkingInTheTextIsSplitOff(t *testing.T) {
+func TestLocal_SeparatesThinkingInTheText(t *testing.T) {
 	for _, name := range []string{"llamacpp-think-stream", "llamacpp-think"} {
 		p, _ := replay(t, name)
 		r := hello()
@@ -205,7 +205,7 @@ func TestEncode_SendsTheModelsMaxOutput(t *testing.T) {
 	}
 }
 
-func TestEncode_ImagesAreLeftOutForAModelOfThisProviderWithoutVision(t *testing.T) {
+func TestEncode_OmitsImagesForModelsWithoutVision(t *testing.T) {
 	catalogue, err := llm.NewCatalogue([]llm.Model{{ID: "x", Provider: "vendor", Vision: true}, {ID: "x", Provider: "local"}})
 	if err != nil {
 		t.Fatal(err)

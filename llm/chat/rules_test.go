@@ -180,7 +180,7 @@ func TestEncode_ToolCallsCarryTheirReasoningWhereItIsRequired(t *testing.T) {
 	}
 }
 
-func TestEncode_CacheControlOfClaude(t *testing.T) {
+func TestEncode_ClaudeCacheControl(t *testing.T) {
 	messages := []llm.Message{llm.SystemText("s"), llm.UserText("u"), llm.SystemText("later")}
 	const plain = `{"role":"user","content":"u"},{"role":"system","content":"later"}]}`
 	for name, c := range map[string]struct {

@@ -63,7 +63,7 @@ func TestDue_ATokenIsNotRefreshedBeforeItMayBe(t *testing.T) {
 }
 
 // OpenAI's list of members that it refuses in requests that use a plan.
-func TestRewrite_LeavesOutEverythingThatPlansRefuse(t *testing.T) {
+func TestRewrite_OmitsEverythingThatPlansRefuse(t *testing.T) {
 	for _, name := range []string{
 		"background", "conversation", "max_output_tokens", "max_tool_calls", "metadata", "moderation", "multi_agent",
 		"previous_response_id", "prompt", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "temperature",

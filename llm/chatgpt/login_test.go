@@ -121,7 +121,7 @@ func TestLogin_RegistersOnceAndKeepsTheHost(t *testing.T) {
 	}
 }
 
-func TestLogin_RefusesWhatIsNotVerified(t *testing.T) {
+func TestLogin_RefusesUnverifiedTokens(t *testing.T) {
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -365,7 +365,7 @@ func TestLogout_RevokesAndKeepsTheRegistration(t *testing.T) {
 	}
 }
 
-func TestLoad_RefusesFilesOfOthersAndOtherVersions(t *testing.T) {
+func TestLoad_RefusesForeignFilesAndOtherVersions(t *testing.T) {
 	s := startServer(t)
 	for name, c := range map[string]struct {
 		spoil func(*testing.T, *Account)

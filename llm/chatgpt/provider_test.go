@@ -90,7 +90,7 @@ func TestStream_RefreshesOnceIfTheTokenIsRefused(t *testing.T) {
 	noSecrets(t, fmt.Sprintf("%v %+v %s", err, e, e.Body))
 }
 
-func TestStream_ExplainsTheLimitsOfPlansWithoutRetries(t *testing.T) {
+func TestStream_ExplainsPlanLimitsWithoutRetries(t *testing.T) {
 	for _, c := range []struct {
 		status     int
 		code, body string
@@ -125,7 +125,7 @@ func TestStream_ExplainsTheLimitsOfPlansWithoutRetries(t *testing.T) {
 	}
 }
 
-func TestRewrite_SendsWhatPlansAllow(t *testing.T) {
+func TestRewrite_SendsOnlyAllowedMembers(t *testing.T) {
 	s := startServer(t)
 	a := s.account()
 	signIn(t, a)
@@ -213,7 +213,7 @@ func TestNew_RefusesAnotherBaseURL(t *testing.T) {
 	}
 }
 
-func TestModels_AreThoseOfOpenAIWithoutPrices(t *testing.T) {
+func TestModels_AreOpenAIsWithoutPrices(t *testing.T) {
 	list := Models(llm.DefaultCatalogue())
 	standard := 0
 	for _, m := range list {

@@ -65,7 +65,7 @@ aws_secret_access_key = work
 aws_session_token = worktoken
 `
 
-func TestBedrock_ProfilesOfTheSharedFiles(t *testing.T) {
+func TestBedrock_ReadsProfilesInSharedFiles(t *testing.T) {
 	scripts(t)
 	home := t.TempDir()
 	write(t, home, ".aws/config", fmt.Sprintf(awsConfig, home), 0o600)

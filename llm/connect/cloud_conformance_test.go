@@ -25,9 +25,9 @@ func (o opened) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Stream
 	return o.Client.Stream(ctx, r)
 }
 
-// TestConformance_OfCloudPlatforms runs the suite through Open, with the variables that users set. The variable key has
+// TestConformance_CloudPlatforms runs the suite through Open, with the variables that users set. The variable key has
 // the server's key. Platforms that are missing here use other packages' protocols unchanged.
-func TestConformance_OfCloudPlatforms(t *testing.T) {
+func TestConformance_CloudPlatforms(t *testing.T) {
 	for _, tt := range []struct {
 		name, provider, dialect, model string
 		env                            env

@@ -72,7 +72,7 @@ func TestCloud_URLsAndCredentials(t *testing.T) {
 	}
 }
 
-func TestCloud_SaysWhatIsMissing(t *testing.T) {
+func TestCloud_ErrorNamesTheMissingVariable(t *testing.T) {
 	for _, tt := range []struct {
 		provider string
 		env      env

@@ -52,7 +52,7 @@ func TestFromEnv_OnlyProvidersWithCredentials(t *testing.T) {
 	}
 }
 
-func TestFromEnv_NothingSetSaysWhatToDoInOneLine(t *testing.T) {
+func TestFromEnv_NothingSetExplainsInOneLine(t *testing.T) {
 	_, err := connect.FromEnv(connect.Config{Getenv: env{}.get})
 	if llm.KindOf(err) != llm.ErrConfiguration {
 		t.Fatalf("the error is %v", err)
@@ -243,7 +243,7 @@ func TestOpen_UsesTheAddressThatIsGiven(t *testing.T) {
 	}
 }
 
-func TestOpen_SaysWhatIsMissing(t *testing.T) {
+func TestOpen_ErrorNamesTheMissingVariable(t *testing.T) {
 	for name, says := range map[string]string{
 		"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN", "gemini": "GEMINI_API_KEY or GOOGLE_API_KEY",
 		"chat": "REINS_CHAT_BASE_URL", "bing": "openai, anthropic, gemini, chat, local", "": "openai",

@@ -109,7 +109,7 @@ func TestEntry_OtherProtocolsKnowItsModelsToo(t *testing.T) {
 	}
 }
 
-func TestFind_WithoutAModelAsksTheServerOfAnyProvider(t *testing.T) {
+func TestFind_WithoutAModelAsksAnyProvidersServer(t *testing.T) {
 	lists := map[string]string{"/one/models": `{"data":[{"id":"only"}]}`, "/many/models": `{"data":[{"id":"a"},{"id":"b"}]}`, "/llama/models": "llamacpp-models"}
 	srv := exchanges.Serve(t, func(r exchanges.Request) string { return lists[r.Path] })
 	c, _ := config(t)

@@ -83,7 +83,7 @@ func config(t *testing.T, places ...connect.Place) (connect.Config, *[]string) {
 	}, said
 }
 
-func TestFind_TakesTheServerThatHasTheModel(t *testing.T) {
+func TestFind_ChoosesTheServerWithTheModel(t *testing.T) {
 	ollama, llama := newOllama(t, "4096"), newLlama(t, 0)
 	c, _ := config(t, place("Ollama", ollama.Server), place("llama.cpp", llama))
 	for model, want := range map[string]string{"script.gguf": llama.URL, "scripted-call": ollama.URL, "scripted-call:latest": ollama.URL} {
@@ -108,7 +108,7 @@ func TestFind_AnUnknownModelNamesServersAndSimilarModels(t *testing.T) {
 	}
 }
 
-func TestFind_WithoutANameTakesTheFirstModelWithTools(t *testing.T) {
+func TestFind_WithoutANameChoosesTheFirstModelWithTools(t *testing.T) {
 	ollama := newOllama(t, "4096")
 	c, _ := config(t, place("Ollama", ollama.Server))
 	_, m, err := connect.Find(t.Context(), "local", c, "")
@@ -146,7 +146,7 @@ func TestFind_AsksOllamaForTheWindowAndLoadsTheModelForIt(t *testing.T) {
 	}
 }
 
-func TestFind_WithoutALoadedModelTheWindowIsThatOfTheModelfile(t *testing.T) {
+func TestFind_WithoutALoadedModelUsesTheModelfilesWindow(t *testing.T) {
 	ollama := newOllama(t, "4096")
 	c, _ := config(t, place("Ollama", ollama.Server))
 	_, m, err := connect.Find(t.Context(), "local", c, "plain") // is not in the list of running models

@@ -70,7 +70,7 @@ func TestLocal_FindsServersAndTheirModels(t *testing.T) {
 	}
 }
 
-func TestLocal_NoneFoundListsWhatWasTried(t *testing.T) {
+func TestLocal_NoneFoundListsTriedPlaces(t *testing.T) {
 	away := httptest.NewServer(http.RedirectHandler("http://192.0.2.1/v1/models", http.StatusFound))
 	defer away.Close()
 	search := connect.Search{Places: []connect.Place{
@@ -107,7 +107,7 @@ func TestLocal_AServerThatHangsDoesNotBlockTheSearch(t *testing.T) {
 	}
 }
 
-func TestLocal_CancelledSearchSaysSo(t *testing.T) {
+func TestLocal_CancelledSearchReportsCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := (connect.Search{Places: []connect.Place{{Name: "x", Port: deadPort(t)}}}).Local(ctx); llm.KindOf(err) != llm.ErrCancelled {

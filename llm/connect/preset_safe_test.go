@@ -25,7 +25,7 @@ func TestServing_CopiedModelsHaveNoPrice(t *testing.T) {
 	}
 }
 
-func TestPreset_HeadersOfTheUserWin(t *testing.T) {
+func TestPreset_UserHeadersWin(t *testing.T) {
 	srv := newRecorder(t, 400)
 	for given, want := range map[string]string{"": "3600", "5": "5"} {
 		conf := connect.Config{Getenv: env{"NVIDIA_API_KEY": "k"}.get, HTTPClient: srv.Client(), BaseURL: srv.URL}

@@ -146,7 +146,7 @@ func TestPreset_TableIsSound(t *testing.T) {
 	}
 }
 
-func TestPreset_SaysWhatIsMissing(t *testing.T) {
+func TestPreset_ErrorNamesTheMissingVariable(t *testing.T) {
 	for _, tt := range []struct {
 		provider string
 		env      env
@@ -228,7 +228,7 @@ func TestPreset_AnotherAddressKeepsTheQuirks(t *testing.T) {
 	}
 }
 
-func TestServing_ModelsOfAPresetAreKnownUnderItsName(t *testing.T) {
+func TestServing_FindsPresetModelsUnderItsName(t *testing.T) {
 	for _, tt := range []struct {
 		provider, model string
 		standard        string
@@ -261,7 +261,7 @@ func TestServing_ModelsOfAPresetAreKnownUnderItsName(t *testing.T) {
 	}
 }
 
-func TestList_SaysWhatIsReadyAndWhereTheKeyIsFrom(t *testing.T) {
+func TestList_ReportsReadyProvidersAndKeySources(t *testing.T) {
 	e := env{"OPENAI_API_KEY": "k", "ZHIPU_API_KEY": "k", "CLOUDFLARE_API_TOKEN": "k", "CLOUDFLARE_ACCOUNT_ID": "acme", "AZURE_OPENAI_ENDPOINT": "x", "AZURE_OPENAI_API_KEY": "k", "MY_KEY": "k"}
 	c := connect.Config{Getenv: e.get, Entries: []connect.Entry{
 		{Name: "mine", BaseURL: "https://mine.example/v1", KeyFrom: "MY_KEY"}, {Name: "other", BaseURL: "https://o.example", Protocol: "messages", KeyFrom: "NO_KEY"},

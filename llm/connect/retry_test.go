@@ -194,7 +194,7 @@ func TestRetry_ARefusedRequestIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestRetry_FromEnvHasTheRetriesOfASessionUnlessToldOtherwise(t *testing.T) {
+func TestRetry_FromEnvUsesSessionRetriesByDefault(t *testing.T) {
 	half := llmtest.Say(strings.Repeat("half of an answer ", 50))
 	half.Fault.CutAt = 1500
 	for name, tt := range map[string]struct {
@@ -227,7 +227,7 @@ func TestRetry_FromEnvHasTheRetriesOfASessionUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
-func TestRetry_WhatFailedAttemptsUsedIsReported(t *testing.T) {
+func TestRetry_ReportsUsageOfFailedAttempts(t *testing.T) {
 	for provider := range protocols {
 		var cut, calls atomic.Int64
 		c, count, _ := dial(t, func(int, *llm.Request) llmtest.Turn {

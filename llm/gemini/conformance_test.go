@@ -54,7 +54,7 @@ func TestEncode_SwitchingModelsInMidConversation(t *testing.T) {
 	}
 }
 
-func TestEncode_EveryHistoryIsTakenByTheStrictServer(t *testing.T) {
+func TestEncode_TheStrictServerAcceptsEveryHistory(t *testing.T) {
 	call := func(id string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "f", Arguments: "not JSON"} }
 	result := func(id string) llm.Message { return llm.ToolResults(llm.TextResult(call(id), "", false)) }
 	assistant := func(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.RoleAssistant, Parts: parts} }

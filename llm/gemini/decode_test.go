@@ -187,7 +187,7 @@ func TestDecode_StreamsThatBreak(t *testing.T) {
 	}
 }
 
-func TestDecode_StreamedCallCutForLengthIsGone(t *testing.T) {
+func TestDecode_DropsAStreamedCallTruncatedForLength(t *testing.T) {
 	body := sse(content(`{"functionCall":{"name":"f","willContinue":true}}`, ""),
 		content(`{"functionCall":{"partialArgs":[{"jsonPath":"$.a","stringValue":"x","willContinue":true}],"willContinue":true}}`, `,"finishReason":"MAX_TOKENS"`))
 	resp, events, err := receive(body, "text/event-stream", true)
@@ -208,7 +208,7 @@ func TestDecode_ErrorArrayAnsweredToAStreamIsTyped(t *testing.T) {
 	}
 }
 
-func TestDecode_EventsOfAStream(t *testing.T) {
+func TestDecode_StreamEvents(t *testing.T) {
 	body := sse(content(`{"text":"t","thought":true}`, ""),
 		`{"candidates":[{"content":{"parts":[{"text":"a"}]},"groundingMetadata":{"x":1}}],"newThing":2}`,
 		content(`{"functionCall":{"name":"f","args":{"a":1}}}`, stop))

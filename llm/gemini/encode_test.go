@@ -154,7 +154,7 @@ func TestEncode_HeadAndPath(t *testing.T) {
 	}
 }
 
-func TestEncode_CallNamesModelAndKindOfAnswer(t *testing.T) {
+func TestEncode_CallNamesModelAndAnswerKind(t *testing.T) {
 	d := NewDialect(Config{})
 	for _, c := range []struct {
 		model, path, query string
@@ -241,9 +241,9 @@ func TestEncode_RequestIsAPrefixOfTheNext(t *testing.T) {
 	}
 }
 
-// TestEncode_CacheNeverChangesWhatIsSent switches between histories and models, like sessions
+// TestEncode_CacheNeverChangesTheRequest switches between histories and models, like sessions
 // that fork, and checks that earlier bodies do not change.
-func TestEncode_CacheNeverChangesWhatIsSent(t *testing.T) {
+func TestEncode_CacheNeverChangesTheRequest(t *testing.T) {
 	d := NewDialect(Config{})
 	rng := rand.New(rand.NewPCG(1, 2))
 	a, b := longHistory(20), longHistory(20)
@@ -278,7 +278,7 @@ func TestEncode_CacheNeverChangesWhatIsSent(t *testing.T) {
 }
 
 // A typo must not mean maximum effort.
-func TestEncode_AnEffortThatNobodyKnowsIsAnErrorWhereItStandsForABudget(t *testing.T) {
+func TestEncode_AnUnknownEffortIsAnErrorWhereItMeansABudget(t *testing.T) {
 	_, err := NewDialect(Config{}).Encode(&llm.Request{Model: "gemini-2.5-flash", Effort: "lwo", Messages: []llm.Message{llm.UserText("hi")}})
 	if err == nil || !strings.Contains(err.Error(), `"lwo"; use none, minimal, low, medium, high, xhigh or max`) {
 		t.Errorf("%v", err)

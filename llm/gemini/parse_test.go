@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-func TestParse_ReadsWhatTheRequestModels(t *testing.T) {
+func TestParse_ReadsEveryRequestField(t *testing.T) {
 	body := `{
 		"system_instruction": {"role": "user", "parts": [{"text": "be brief"}]},
 		"tools": [{"function_declarations": [{"name": "f", "description": "d", "parameters": {"type": "OBJECT", "properties": {"n": {"type": "INTEGER", "nullable": true}, "s": {"type": "ARRAY", "items": {"type": "STRING"}, "minItems": "1"}}}, "response": {}}]}, {"google_search": {}}],
@@ -92,7 +92,7 @@ func TestParse_RoughValuesAreKeptExactlyInTheOptions(t *testing.T) {
 	}
 }
 
-func TestParse_RefusesWhatIsNoRequest(t *testing.T) {
+func TestParse_RefusesInvalidRequests(t *testing.T) {
 	for _, body := range []string{"", "[]", "7", `{"contents":`} {
 		if _, _, err := requests.Parse(NewDialect(Config{}), []byte(body)); err == nil || strings.Contains(err.Error(), "panic") {
 			t.Errorf("%q: error %v", body, err)

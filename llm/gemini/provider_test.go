@@ -33,7 +33,7 @@ func sent(t *testing.T, c Config, r *llm.Request) *http.Request {
 	return got
 }
 
-func TestProvider_KeyStandsInAHeaderOnly(t *testing.T) {
+func TestProvider_SendsTheKeyOnlyInAHeader(t *testing.T) {
 	req := sent(t, Config{Endpoint: wire.Endpoint{APIKey: "AIza-secret"}}, &llm.Request{Model: "gemini-3-pro", Messages: []llm.Message{llm.UserText("hi")}})
 	if got := req.URL.String(); got != "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse" {
 		t.Error(got)

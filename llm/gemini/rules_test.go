@@ -29,7 +29,7 @@ func rulesDialect(t *testing.T) wire.Dialect {
 	return NewDialect(Config{Catalogue: c})
 }
 
-func TestRules_DecideWhatIsSent(t *testing.T) {
+func TestRules_DecideTheRequest(t *testing.T) {
 	d := rulesDialect(t)
 	const tail = `"contents":[{"role":"user","parts":[{"text":"q"}]}]}`
 	thinking := func(config string) string { return `{"generationConfig":{"thinkingConfig":{` + config + `}},` + tail }
@@ -90,7 +90,7 @@ func TestRules_DecideWhatIsSent(t *testing.T) {
 	}
 }
 
-func TestRules_WhatTheModelRefusesIsAnError(t *testing.T) {
+func TestRules_UnsupportedSettingsAreErrors(t *testing.T) {
 	d := rulesDialect(t)
 	for _, c := range []struct {
 		name string
@@ -194,7 +194,7 @@ func TestSignatures_AreReplayedOrReplaced(t *testing.T) {
 	}
 }
 
-func TestResults_HaveIDAndNameOfTheirCall(t *testing.T) {
+func TestResults_HaveTheirCallsIDAndName(t *testing.T) {
 	messages := []llm.Message{llm.UserText("q"),
 		{Role: llm.RoleAssistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "read"}, llm.ToolCall{ID: callIDPrefix + "1", Name: "grep"}}},
 		llm.ToolResults(llm.ToolResult{ID: "a", Name: "Read file"}, llm.ToolResult{ID: callIDPrefix + "1"}, llm.ToolResult{ID: "gone", Name: "old"})}

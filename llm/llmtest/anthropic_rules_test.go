@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestClaude_RefusesWhatTheModelRefuses has the refused and the accepted form of each rule.
-func TestClaude_RefusesWhatTheModelRefuses(t *testing.T) {
+// TestClaude_RefusesUnsupportedModelSettings has the refused and the accepted form of each rule.
+func TestClaude_RefusesUnsupportedModelSettings(t *testing.T) {
 	const (
 		user   = `{"role":"user","content":"hi"}`
 		answer = `{"role":"assistant","content":"ho"}`

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/anthropic"
 )
 
-func TestAnthropic_RefusesWhatTheAPIRefuses(t *testing.T) {
+func TestAnthropic_RefusesLikeTheAPI(t *testing.T) {
 	const (
 		user = `{"role":"user","content":"hi"}`
 		call = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}`

@@ -144,7 +144,7 @@ func withoutThinking(message string) string {
 	return string(object("role", "assistant", "content", list(blocks...)))
 }
 
-func TestClaude_ThinkingIsBoundToWhatPrecedesIt(t *testing.T) {
+func TestClaude_ThinkingIsBoundToItsPrefix(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(c *claudeClient)
 		want   string // path of the refused block; "" means that the request is accepted
@@ -264,7 +264,7 @@ func TestClaude_OldAccountsOnlyReport(t *testing.T) {
 	c.refused(boundElsewhere)
 }
 
-func TestClaude_ThinkingOfOtherModelsIsDroppedSilently(t *testing.T) {
+func TestClaude_DropsOtherModelsThinkingSilently(t *testing.T) {
 	for _, tt := range []struct {
 		author, reader string
 		dropped        int
@@ -292,7 +292,7 @@ func TestClaude_ThinkingOfOtherModelsIsDroppedSilently(t *testing.T) {
 	}
 }
 
-func TestClaude_DisplayHidesTheTextOfThinking(t *testing.T) {
+func TestClaude_DisplayHidesThinkingText(t *testing.T) {
 	for _, tt := range []struct{ model, extra, want string }{
 		{"claude-opus-5-5", ``, ""},
 		{"claude-opus-5-5", `"thinking":{"type":"adaptive"},`, ""},
@@ -320,7 +320,7 @@ func TestClaude_ASessionContinuesOnAnotherServer(t *testing.T) {
 	c.accepted()
 }
 
-func TestClaude_CompactionKeepsTheThinkingOfKeptTurnsValid(t *testing.T) {
+func TestClaude_CompactionKeepsThinkingInKeptTurnsValid(t *testing.T) {
 	const beta = "compact-2026-09-04"
 	compact := func(c *claudeClient, n int) []string { // returns the conversation with its first n messages summarized
 		whole := c.messages

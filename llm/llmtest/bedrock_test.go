@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm/bedrock"
 )
 
-func TestConverse_RefusesWhatTheAPIRefuses(t *testing.T) {
+func TestConverse_RefusesLikeTheAPI(t *testing.T) {
 	const (
 		user = `{"role":"user","content":[{"text":"hi"}]}`
 		call = `{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}`
@@ -81,7 +81,7 @@ func TestClaude_OnCloudPlatformsHasItsOwnForm(t *testing.T) {
 	}
 }
 
-func TestAWS_EveryChangeOfASignedRequestIsRefused(t *testing.T) {
+func TestAWS_RefusesChangedSignedRequests(t *testing.T) {
 	body := []byte(`{"x":1}`)
 	signed := func() *http.Request {
 		r := httptest.NewRequest("POST", "http://h/model/a%3A0/invoke", bytes.NewReader(body))

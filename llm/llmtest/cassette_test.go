@@ -42,7 +42,7 @@ func record(t *testing.T) (path, baseURL string) {
 	return path, server.BaseURL(anthropic.Name)
 }
 
-func TestCassette_ReplaysWhatWasRecordedInAnyOrder(t *testing.T) {
+func TestCassette_ReplaysRecordedExchangesInAnyOrder(t *testing.T) {
 	path, baseURL := record(t)
 	replay, err := llmtest.LoadCassette(path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/reins-agent/reins/llm/chat"
 )
 
-// TestChat_RefusesWhatTheModelRefuses has the refused and the accepted form of each rule.
-func TestChat_RefusesWhatTheModelRefuses(t *testing.T) {
+// TestChat_RefusesUnsupportedModelSettings has the refused and the accepted form of each rule.
+func TestChat_RefusesUnsupportedModelSettings(t *testing.T) {
 	const tools = `"tools":[` + chatOneTool + `]`
 	ask := func(members string) string {
 		if members != "" {

@@ -14,7 +14,7 @@ const (
 	chatAnswer   = `{"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"b","content":"2"}`
 )
 
-func TestChat_RefusesWhatTheAPIRefuses(t *testing.T) {
+func TestChat_RefusesLikeTheAPI(t *testing.T) {
 	talk := func(messages ...string) string {
 		return `{"model":"m","tools":[` + chatOneTool + `],"messages":[` + strings.Join(messages, ",") + `]}`
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// TestGemini_RefusesWhatTheModelRefuses has the refused and the accepted form of each rule.
-func TestGemini_RefusesWhatTheModelRefuses(t *testing.T) {
+// TestGemini_RefusesUnsupportedModelSettings has the refused and the accepted form of each rule.
+func TestGemini_RefusesUnsupportedModelSettings(t *testing.T) {
 	level := func(s string) string { return `"thinkingConfig":{"thinkingLevel":"` + s + `"}` }
 	const budget = `"thinkingConfig":{"thinkingBudget":1000}`
 	const whole, stream = "generateContent", "streamGenerateContent"
@@ -43,7 +43,7 @@ func TestGemini_RefusesWhatTheModelRefuses(t *testing.T) {
 	}
 }
 
-func TestGemini_CallsOfTheCurrentTurnKeepTheirSignature(t *testing.T) {
+func TestGemini_CallsInTheCurrentTurnKeepTheirSignature(t *testing.T) {
 	const model = "gemini-3.8-flash"
 	parts := geminiParts(reply{ID: "1", Model: model, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "f", Arguments: `{"n":1.0,"s":"x"}`}}})
 	whole, err := json.Marshal(parts[0])

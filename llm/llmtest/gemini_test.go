@@ -28,7 +28,7 @@ func TestGemini_AcceptsAConversation(t *testing.T) {
 	}
 }
 
-func TestGemini_RefusesWhatTheAPIRefuses(t *testing.T) {
+func TestGemini_RefusesLikeTheAPI(t *testing.T) {
 	user := `{"role":"user","parts":[{"text":"q"}]}`
 	call := `{"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{}},"thoughtSignature":"c2ln"}]}`
 	answer := func(s string) string { return `{"role":"user","parts":[` + s + `]}` }

@@ -11,8 +11,8 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-// TestOpenAI_RefusesWhatTheModelRefuses has the refused and the accepted form of each rule.
-func TestOpenAI_RefusesWhatTheModelRefuses(t *testing.T) {
+// TestOpenAI_RefusesUnsupportedModelSettings has the refused and the accepted form of each rule.
+func TestOpenAI_RefusesUnsupportedModelSettings(t *testing.T) {
 	const strict, loose = `"tools":[{"type":"function","name":"f","parameters":{"type":"object"},"strict":null}]`,
 		`"tools":[{"type":"function","name":"f","parameters":{"type":"object"}}]`
 	added := func(role, tool string) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/openai"
 )
 
-func TestOpenAI_RefusesWhatTheAPIRefuses(t *testing.T) {
+func TestOpenAI_RefusesLikeTheAPI(t *testing.T) {
 	user := `{"role":"user","content":"hi"}`
 	call := `{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`
 	answer := `{"type":"function_call_output","call_id":"c","output":"ok"}`
@@ -73,8 +73,8 @@ func TestOpenAI_RefusesWhatTheAPIRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenAI_AcceptsWhatTheAPIAccepted validates recorded requests.
-func TestOpenAI_AcceptsWhatTheAPIAccepted(t *testing.T) {
+// TestOpenAI_AcceptsRecordedRequests validates recorded requests.
+func TestOpenAI_AcceptsRecordedRequests(t *testing.T) {
 	foreign := map[string]string{ // accepted by other servers only
 		"c20067e10d11f783": "OpenRouter accepts a parameter 'provider'",
 		"12a700daf84342b6": "OpenRouter accepts a parameter 'provider'",

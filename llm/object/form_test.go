@@ -43,7 +43,7 @@ func TestForm_AnswersInEveryShapeAreRead(t *testing.T) {
 	}
 }
 
-func TestForm_ChecksSayWhatIsWrong(t *testing.T) {
+func TestForm_ErrorsNameTheMismatch(t *testing.T) {
 	f := formOf[recipe](t)
 	for text, says := range map[string]string{
 		"":                         "empty",

@@ -104,7 +104,7 @@ func TestGenerate_ValueInAForcedToolCall(t *testing.T) {
 	}
 }
 
-func TestGenerate_SchemaOfTheTypeGoesOut(t *testing.T) {
+func TestGenerate_SendsTheTypesSchema(t *testing.T) {
 	s := &speaker{text: soupJSON}
 	req := &llm.Request{Model: "m", Output: &llm.OutputFormat{Name: "dish", Description: "a dish"}}
 	if _, _, err := object.Generate[recipe](t.Context(), s.client(t), req); err != nil {
@@ -171,7 +171,7 @@ func TestGenerate_OwnSchemaIsUsed(t *testing.T) {
 	}
 }
 
-func TestGenerate_ValuesThatAreNoObjectsAreWrapped(t *testing.T) {
+func TestGenerate_WrapsNonObjects(t *testing.T) {
 	s := &speaker{text: `{"value":["a","b"]}`}
 	list, _, err := object.Generate[[]string](t.Context(), s.client(t), &llm.Request{})
 	if err != nil || !reflect.DeepEqual(list, []string{"a", "b"}) {
@@ -186,7 +186,7 @@ func TestGenerate_ValuesThatAreNoObjectsAreWrapped(t *testing.T) {
 	}
 }
 
-func TestGenerate_WhatDoesNotValidateIsATypedError(t *testing.T) {
+func TestGenerate_InvalidAnswersAreTypedErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ text, says string }{
 		"nothing":        {"", "empty"},
 		"prose":          {"I cannot do that.", "not JSON"},

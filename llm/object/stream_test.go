@@ -51,7 +51,7 @@ func TestStream_ValueGrowsAndIsValidatedAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestStream_InvalidEndIsTheSameErrorAsOfGenerate(t *testing.T) {
+func TestStream_InvalidEndIsTheSameErrorAsInGenerate(t *testing.T) {
 	updates, err := stream[recipe](t, &speaker{text: `{"name":"Soup"}`})
 	if llm.KindOf(err) != llm.ErrNoObject {
 		t.Errorf("the error is %v", err)

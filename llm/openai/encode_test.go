@@ -214,7 +214,7 @@ func TestEncode_OptionsMaySetHeaders(t *testing.T) {
 	}
 }
 
-func TestEncode_SaysWhatIsWrong(t *testing.T) {
+func TestEncode_ErrorsNameTheProblem(t *testing.T) {
 	for name, r := range map[string]*llm.Request{
 		"tool \"f\"": {Tools: []llm.ToolDef{{Name: "f", Parameters: jsonRaw("{")}}},
 		"schema":     {Output: &llm.OutputFormat{Schema: jsonRaw("{")}},

@@ -175,7 +175,7 @@ func violation(items []map[string]any) string {
 	return ""
 }
 
-func TestEncode_EditedAnswersLoseOnlyWhatTheAPIRefuses(t *testing.T) {
+func TestEncode_EditedAnswersLoseOnlyRefusedItems(t *testing.T) {
 	whole := answers(t)[0]
 	without := func(drop ...int) llm.Message {
 		m := llm.Message{Role: llm.RoleAssistant}
@@ -228,7 +228,7 @@ func TestEncode_EditedAnswersLoseOnlyWhatTheAPIRefuses(t *testing.T) {
 	}
 }
 
-func TestDecode_LinksFollowTheIDsOfTheWholeResponse(t *testing.T) {
+func TestDecode_LinksFollowTheWholeResponsesIDs(t *testing.T) {
 	const item = `{"type":"function_call","call_id":"c1","name":"f","arguments":"{}","id":"fc_1"}`
 	resp, _, err := decode(200, nil, sse(created,
 		`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_a","summary":[],"encrypted_content":"x"}}`,
@@ -244,7 +244,7 @@ func TestDecode_LinksFollowTheIDsOfTheWholeResponse(t *testing.T) {
 	}
 }
 
-func TestDecode_PhaseOfAMessageWhoseTextWasOnlyStreamed(t *testing.T) {
+func TestDecode_PhaseWhenTextWasOnlyStreamed(t *testing.T) {
 	resp, _, err := decode(200, nil, sse(created,
 		`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"hi"}`,
 		`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","phase":"final_answer","content":[]}}`,

@@ -32,7 +32,7 @@ func ruledDialect(t *testing.T) wire.Dialect {
 	return NewDialect(Config{Catalogue: c})
 }
 
-func TestEncode_FollowsTheRulesOfTheModel(t *testing.T) {
+func TestEncode_FollowsTheModelsRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		request llm.Request
 		member  string

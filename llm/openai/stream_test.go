@@ -220,7 +220,7 @@ func TestStream_Errors(t *testing.T) {
 	}
 }
 
-func TestDecode_ErrorInABodyThatSaysOK(t *testing.T) {
+func TestDecode_ErrorInASuccessfulResponse(t *testing.T) {
 	for body, kind := range map[string]llm.ErrorKind{
 		`{"error":{"message":"no key","code":"invalid_api_key"}}`:                       llm.ErrAuthentication,
 		`{"status":"failed","output":[],"error":{"code":"server_error","message":"x"}}`: llm.ErrServer,

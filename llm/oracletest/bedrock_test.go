@@ -37,8 +37,8 @@ func awsConfig(base string) aws.Config {
 	})}
 }
 
-// TestBedrock_SignaturesEqualThoseOfTheSDK signs random requests with both signers.
-func TestBedrock_SignaturesEqualThoseOfTheSDK(t *testing.T) {
+// TestBedrock_SignaturesEqualTheSDKs signs random requests with both signers.
+func TestBedrock_SignaturesEqualTheSDKs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	for range 200 {
@@ -73,8 +73,8 @@ func TestBedrock_SignaturesEqualThoseOfTheSDK(t *testing.T) {
 	}
 }
 
-// TestBedrock_WeReadWhatTheSDKWrites decodes messages that the SDK encoded.
-func TestBedrock_WeReadWhatTheSDKWrites(t *testing.T) {
+// TestBedrock_ReadsTheSDKsRequests decodes messages that the SDK encoded.
+func TestBedrock_ReadsTheSDKsRequests(t *testing.T) {
 	var stream bytes.Buffer
 	for _, ev := range [][2]string{
 		{"messageStart", `{"role":"assistant"}`}, {"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"hello"}}`}, {"contentBlockStop", `{"contentBlockIndex":0}`},

@@ -48,7 +48,7 @@ func TestAssembler_PartsMayOverlapAndKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestAssembler_ACallThatWasCutOffIsNeverGiven(t *testing.T) {
+func TestAssembler_NeverReturnsAnInterruptedCall(t *testing.T) {
 	tests := []struct {
 		name, args string
 		custom     bool
@@ -147,7 +147,7 @@ func TestAssembler_SizeIsBounded(t *testing.T) {
 	}
 }
 
-func TestSettle_SendsOnlyWhatWasNotStreamed(t *testing.T) {
+func TestSettle_SendsOnlyTheMissingRest(t *testing.T) {
 	for _, c := range []struct{ streamed, whole, want, sent string }{
 		{"", "abc", "abc", "abc"},
 		{"ab", "abc", "abc", "c"},

@@ -34,7 +34,7 @@ func TestEncoder_PlacesCommas(t *testing.T) {
 	}
 }
 
-func TestEncoder_CanBeBrokenOffAndContinued(t *testing.T) {
+func TestEncoder_CanBeInterruptedAndContinued(t *testing.T) {
 	var e wire.Encoder
 	e.Open('[')
 	e.Str("first")

@@ -160,7 +160,7 @@ func TestEventStream_ExceptionsAreTypedErrors(t *testing.T) {
 	}
 }
 
-func TestHTTPError_ReadsTheErrorTypeOfAWS(t *testing.T) {
+func TestHTTPError_ReadsTheAWSErrorType(t *testing.T) {
 	for _, tt := range []struct {
 		status     int
 		code, body string

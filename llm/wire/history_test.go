@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/llm/wire"
 )
 
-func TestHistory_KnowsWhatItHasSeen(t *testing.T) {
+func TestHistory_RecognizesEncodedMessages(t *testing.T) {
 	a, b, c := llm.UserText("a"), llm.AssistantText("b"), llm.UserText("c")
 	same := llm.UserText("a") // the same words, another message
 	longer := llm.Message{Role: b.Role, Parts: append(b.Parts[:1:1], llm.Text{Text: "more"})}

@@ -91,7 +91,7 @@ func TestHTTPError_StatusAndBodyGiveTheKind(t *testing.T) {
 	}
 }
 
-func TestBodyError_InTheMiddleOfAStream(t *testing.T) {
+func TestBodyError_DuringAStream(t *testing.T) {
 	for body, want := range map[string]llm.ErrorKind{
 		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`: llm.ErrServer,
 		`{"error":{"type":"rate_limit_error"}}`:                                       llm.ErrRateLimit,
@@ -150,7 +150,7 @@ func TestHTTPError_RetryAfterInEveryForm(t *testing.T) {
 	}
 }
 
-func TestHTTPError_RequestIDOfEveryVendor(t *testing.T) {
+func TestHTTPError_EveryVendorsRequestID(t *testing.T) {
 	for _, k := range []string{"x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-goog-request-id", "cf-ray"} {
 		h := http.Header{}
 		h.Set(k, "id-1")

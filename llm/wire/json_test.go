@@ -80,7 +80,7 @@ func TestValue_OtherTypesReadAsAbsent(t *testing.T) {
 	}
 }
 
-func TestValue_IntOfOddNumbers(t *testing.T) {
+func TestValue_IntFromOddNumbers(t *testing.T) {
 	for s, want := range map[string]int64{
 		`"42"`: 42, `1.9`: 1, `-1.9`: -1, `1e3`: 1000, `"x"`: 0, `9223372036854775807`: math.MaxInt64,
 		`1e400`: 1 << 62, `-1e400`: -1 << 62, `99999999999999999999`: 1 << 62,

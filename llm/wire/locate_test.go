@@ -316,7 +316,7 @@ func at(message, part, inner int) *llm.Item {
 	return &llm.Item{Message: message, Part: part, Inner: inner}
 }
 
-func TestLocate_ErrorsOfTheProvidersNameTheirPart(t *testing.T) {
+func TestLocate_ProviderErrorsNameTheirPart(t *testing.T) {
 	const (
 		claude, responses, completions, google = "anthropic", "openai", "chat", "gemini"
 	)

@@ -35,7 +35,7 @@ func TestInline_ReadsLocalFilesAndFindsTheirType(t *testing.T) {
 	}
 }
 
-func TestInline_WhatIsGivenStands(t *testing.T) {
+func TestInline_KeepsGivenTypes(t *testing.T) {
 	for _, data := range []string{png, "\x00\x01"} {
 		m, err := wire.Inline(llm.Media{Data: []byte(data), MIME: "application/x-own", Name: "mine"})
 		if err != nil || m.MIME != "application/x-own" || m.Name != "mine" {
@@ -44,7 +44,7 @@ func TestInline_WhatIsGivenStands(t *testing.T) {
 	}
 }
 
-func TestInline_ImageHasTheTypeOfItsBytes(t *testing.T) {
+func TestInline_DetectsImageTypes(t *testing.T) {
 	for _, tt := range []struct{ given, data, want string }{
 		{"image/png", "\xff\xd8\xff\xe0....", "image/jpeg"},
 		{"image/jpeg", png, "image/png"},
@@ -87,7 +87,7 @@ func TestInline_DataURIBecomesData(t *testing.T) {
 	}
 }
 
-func TestInline_WhatCannotBeSentIsAnError(t *testing.T) {
+func TestInline_RefusesUnsupportedFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, m := range map[string]llm.Media{
 		"nothing":        {},

@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-func TestCheckSettings_NamesWhatTheModelRefuses(t *testing.T) {
+func TestCheckSettings_NamesTheUnsupportedSetting(t *testing.T) {
 	one, some := 1.0, 1
 	sampling := func(r llm.Refusal) llm.Model { return llm.Model{Rules: llm.Rules{Sampling: r}} }
 	for _, c := range []struct {

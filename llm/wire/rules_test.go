@@ -29,7 +29,7 @@ func TestEffort_IsTheNearestSupported(t *testing.T) {
 	}
 }
 
-func TestCheckSampling_RefusesWhatTheModelRefuses(t *testing.T) {
+func TestCheckSampling_RefusesUnsupportedSettings(t *testing.T) {
 	temperature := func(v float64) llm.Request { return llm.Request{Model: "m", Temperature: &v} }
 	both := llm.Request{Model: "m", Temperature: new(0.5), TopP: new(0.9)}
 	for _, test := range []struct {
@@ -55,7 +55,7 @@ func TestCheckSampling_RefusesWhatTheModelRefuses(t *testing.T) {
 	}
 }
 
-func TestCheckCacheTTL_RefusesWhatTheModelRefuses(t *testing.T) {
+func TestCheckCacheTTL_RefusesUnsupportedLifetimes(t *testing.T) {
 	rules := llm.Rules{Cache: "prompt_cache_options", CacheTTLs: []string{"30m", "12h"}}
 	for _, test := range []struct {
 		request llm.Request

@@ -84,7 +84,7 @@ func TestSSE_EventsUpToTheLimitPassWhateverTheirSize(t *testing.T) {
 	}
 }
 
-func TestSSE_WhatIsOverTheLimitIsAnErrorAndNotHeld(t *testing.T) {
+func TestSSE_OversizedEventsAreErrorsAndNotBuffered(t *testing.T) {
 	for name, r := range map[string]io.Reader{
 		"one endless line":     endless("x"),
 		"endless data lines":   endless("data: x\n"),
@@ -111,7 +111,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestSSE_ReadErrorComesThroughBehindWholeEvents(t *testing.T) {
+func TestSSE_ReadErrorFollowsWholeEvents(t *testing.T) {
 	boom := errors.New("boom")
 	got, err := events(io.MultiReader(strings.NewReader("data: x\n\ndata: y\n"), iotest.ErrReader(boom)), 1000)
 	if !errors.Is(err, boom) || len(got) != 1 {

@@ -13,7 +13,7 @@ import (
 )
 
 // An interrupted stream reports the tokens counted so far, and whether the counts are final.
-func TestUsage_OfBrokenStreams(t *testing.T) {
+func TestUsage_BrokenStreams(t *testing.T) {
 	type counts struct {
 		input, output int64
 		final         bool

@@ -160,7 +160,7 @@ func TestAttack_AnswerThatNeverEndsIsStoppedAndNotRetried(t *testing.T) {
 	}
 }
 
-func TestLimits_NegativeIsNone(t *testing.T) {
+func TestLimits_NegativeMeansUnlimited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := piped(wire.Limits{Connect: -1, FirstByte: -1, Idle: -1, Call: -1, MaxEvent: -1, MaxTotal: -1}, time.Hour, func(c net.Conn) {
 			write(c, 24*time.Hour, streamHead, 24*time.Hour, "data: a\n\ndata: [DONE]\n\n")
@@ -207,7 +207,7 @@ func TestCancel_TheCallersDeadlineIsATimeout(t *testing.T) {
 	})
 }
 
-func TestCancel_BreakingOffClosesTheConnection(t *testing.T) {
+func TestCancel_BreakClosesTheConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		closed := make(chan error, 1)
 		p := piped(short, 0, func(c net.Conn) {

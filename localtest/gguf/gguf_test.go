@@ -24,7 +24,7 @@ func say(v *vocabulary, answer int) (tokens int, text string) {
 	return tokens, string(out)
 }
 
-func TestModel_SaysItsAnswers(t *testing.T) {
+func TestModel_GivesItsAnswers(t *testing.T) {
 	call := "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"file_path\": \"%s.txt\"}}\n</tool_call>"
 	m := Model{
 		Answers: []string{"Grüße, 世界 🎉! Grüße, 世界 🎉!", fmt.Sprintf(call, "a"), fmt.Sprintf(call, "b"), "no"},
