@@ -17,9 +17,9 @@ format:
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
 
-# Staticcheck takes 13 % less time with fewer garbage collections.
+# Staticcheck takes 13 % less time with fewer garbage collections. internal/lint is a module of its own, which pins it.
 lint: format
-	@echo staticcheck; GOGC=400 go tool staticcheck ./...
+	@echo staticcheck; GOGC=400 $$(go -C internal/lint tool -n staticcheck) ./...
 
 vet:
 	@echo vet; go vet ./...
