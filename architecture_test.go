@@ -49,10 +49,12 @@ var layers = [][]string{
 	{"mcp/serve"},
 	{"internal/show"},
 	{"view"},
+	{"ask"},
 	{"session"},
+	{"internal/handletest"},
 	{"internal/coder"},
 	{"internal/cli"},
-	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite", "internal/mcpsuite", "internal/mutants", "internal/words", "examples", "examples/approval", "examples/budget", "examples/chat", "examples/ci", "examples/environment", "examples/mcp", "examples/minimal", "examples/provider", "examples/stream", "examples/tool", "examples/typed"},
+	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite", "internal/mcpsuite", "internal/handletest", "internal/mutants", "internal/words", "examples", "examples/approval", "examples/budget", "examples/chat", "examples/ci", "examples/environment", "examples/mcp", "examples/minimal", "examples/provider", "examples/stream", "examples/tool", "examples/typed"},
 }
 
 // unicodeForms compares file names as macOS does.
@@ -176,7 +178,7 @@ func TestArchitecture_NothingMakesTheLinkerKeepAllMethods(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"audit", "bench", "checkpoint", "coding/audit.go", "internal/memory", "internal/prompt/userdocs.go", "internal/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "home", "internal/cli", "internal/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/mutants", "internal/words", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "mcp/origin.go", "session/dirs.go", "session/verify.go", "skill", "internal/trust", "internal/worktree",
+	"audit", "bench", "checkpoint", "coding/audit.go", "internal/memory", "internal/prompt/userdocs.go", "internal/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "home", "internal/cli", "internal/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/handletest", "internal/mutants", "internal/words", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "mcp/origin.go", "session/dirs.go", "session/verify.go", "skill", "internal/trust", "internal/worktree",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

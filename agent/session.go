@@ -12,6 +12,7 @@ import (
 	"unique"
 
 	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
@@ -130,6 +131,20 @@ func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Se
 
 // ID returns the ID of the session.
 func (s *Session) ID() string { return s.id }
+
+// Env returns the environment in which the session's tools work now.
+func (s *Session) Env() env.Environment {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.now.Env
+}
+
+// Setup returns the settings that are in effect.
+func (s *Session) Setup() event.Setup {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	return s.setup()
+}
 
 // State returns the state of the session.
 func (s *Session) State() State {

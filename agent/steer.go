@@ -67,6 +67,51 @@ func (s *Session) Withdraw(seq event.Seq) error {
 	})
 }
 
+// Requeue replaces waiting messages as one change: it withdraws the messages with the given numbers and queues the new
+// ones in their place, in order. A message with parts has new content; without parts it keeps its content. Requeue fails,
+// and changes nothing, if one of the messages is no longer queued.
+func (s *Session) Requeue(list ...Requeued) error {
+	for i := range list {
+		if len(list[i].Parts) == 0 {
+			continue
+		}
+		msg, err := message(list[i].Parts)
+		if err != nil {
+			return err
+		}
+		list[i].Parts = msg.Parts
+	}
+	return s.commit(func() error {
+		waiting := s.state.Queue()
+		var again []event.SteeringQueued
+		for _, m := range list {
+			i := slices.IndexFunc(waiting, func(q Queued) bool { return q.Seq == m.Seq })
+			if i < 0 {
+				return fmt.Errorf("message %d is not waiting: it was delivered or withdrawn", m.Seq)
+			}
+			q := waiting[i]
+			if waiting = slices.Delete(waiting, i, i+1); len(m.Parts) > 0 {
+				q.Message.Parts = m.Parts
+			}
+			again = append(again, event.SteeringQueued{Message: q.Message, FollowUp: q.FollowUp && !m.Now, Origin: q.Origin})
+		}
+		for _, m := range list {
+			s.note(event.SteeringWithdrawn{Queued: m.Seq})
+		}
+		for _, d := range again {
+			s.note(d)
+		}
+		return nil
+	})
+}
+
+// Requeued is a waiting message that [Session.Requeue] queues anew.
+type Requeued struct {
+	Seq   event.Seq // of the message that waits
+	Parts []llm.Part
+	Now   bool // a follow-up becomes a steering message: it enters the conversation with the next model call
+}
+
 // message returns a user message with files read and images scaled.
 func message(parts []llm.Part) (llm.Message, error) {
 	msg := llm.Message{Role: llm.RoleUser, Parts: parts}

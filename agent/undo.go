@@ -109,31 +109,23 @@ func (s *Session) undoing(find func() (event.Undoing, bool)) (event.Undoing, boo
 // restoreFiles restores the files. It records the start before they change, so that the restore can be
 // continued or reverted after a crash.
 func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, u event.Undoing, ask bool, out *Undone) (err error) {
-	switch {
-	case s.config.Checkpoints == nil:
+	r, err := s.restoration(ctx, *d, u, ask)
+	if err != nil {
 		*out = Undone{}
-		return errNoCheckpoints
-	case d.Dir != "" && d.Dir != s.dir():
-		*out = Undone{}
-		return fmt.Errorf("%w: %s, not %s", ErrElsewhere, d.Dir, s.dir())
-	}
-	if s.config.Store != nil {
-		u.Disclaim(ctx, s.config.Store, s.id, s.dir(), s.recorded(u.Since), s.config.Env.Info().Paths())
+		return err
 	}
 	begun := false
-	done, err := s.config.Checkpoints.Restore(ctx, Restore{
-		ID: d.Restored, Paths: d.Paths, Left: u.Left, Traced: u.Traced, Wrote: u.Wrote, Touched: u.Touched, Ask: ask || u.Untraced != "",
-		Begin: func(before string, touched []string) error {
-			s.tree.mu.Lock()
-			if d.Traced = u.Traced; u.Traced {
-				d.Touched = touched
-			}
-			*d, begun = s.state.Resuming(*d, before), true
-			s.note(event.RewindStart{Rewind: *d})
-			s.tree.mu.Unlock()
-			return s.log.Sync()
-		},
-	})
+	r.Begin = func(before string, touched []string) error {
+		s.tree.mu.Lock()
+		if d.Traced = u.Traced; u.Traced {
+			d.Touched = touched
+		}
+		*d, begun = s.state.Resuming(*d, before), true
+		s.note(event.RewindStart{Rewind: *d})
+		s.tree.mu.Unlock()
+		return s.log.Sync()
+	}
+	done, err := s.config.Checkpoints.Restore(ctx, r)
 	out.Changed, out.Kept = done.Changed, done.Kept
 	switch {
 	case err != nil && !begun:
@@ -148,6 +140,28 @@ func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, u event.Und
 		return fmt.Errorf("not all files could be restored: %w; %s continues, %s reverts", err, on, back)
 	}
 	return nil
+}
+
+// restoration returns the restore of the files for a rewind.
+func (s *Session) restoration(ctx context.Context, d event.Rewind, u event.Undoing, ask bool) (Restore, error) {
+	switch {
+	case s.config.Checkpoints == nil:
+		return Restore{}, errNoCheckpoints
+	case d.Dir != "" && d.Dir != s.dir():
+		return Restore{}, fmt.Errorf("%w: %s, not %s", ErrElsewhere, d.Dir, s.dir())
+	}
+	if s.config.Store != nil {
+		u.Disclaim(ctx, s.config.Store, s.id, s.dir(), s.recorded(u.Since), s.config.Env.Info().Paths())
+	}
+	return Restore{
+		ID:      d.Restored,
+		Paths:   d.Paths,
+		Left:    u.Left,
+		Traced:  u.Traced,
+		Wrote:   u.Wrote,
+		Touched: u.Touched,
+		Ask:     ask || u.Untraced != "",
+	}, nil
 }
 
 func (s *Session) dir() string { return s.config.Env.Info().Dir }

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
@@ -105,6 +106,11 @@ type Config struct {
 	// NoCompaction disables compaction. By default, the conversation is compacted at 80% of the context
 	// window.
 	NoCompaction bool
+
+	// Later decides, during an undo, about files that others changed as well, and Restored gets the files that an undo
+	// restored; see [Checkpoints]. Without Later, Undo refuses.
+	Later    func(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error)
+	Restored func([]checkpoint.Change)
 
 	// Warn, if set, is called with problems that do not stop the session.
 	Warn func(error)
@@ -434,7 +440,7 @@ func (b *builder) keep(ctx context.Context) error {
 	}
 	s.Meta.Branch = cmp.Or(s.Meta.Branch, prompt.Branch(ctx, s.Env))
 	if _, here := s.Env.(*local.Env); here && s.Checkpoints == nil && b.state != "" {
-		s.Checkpoints = sessionCheckpoints(ctx, b.state, s.Env.Info().Dir, b.config.Warn)
+		s.Checkpoints = b.config.checkpoints(ctx, b.state, s.Env.Info().Dir)
 	}
 	return nil
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/reins-agent/reins/home"
 )
 
-// sessionCheckpoints opens the checkpoints of a workspace for a session. Damage is only reported; new
+// checkpoints opens the checkpoints of a workspace for a session. Damage is only reported; new
 // checkpoints are still taken if possible.
-func sessionCheckpoints(ctx context.Context, state home.Dir, workspace string, warn func(error)) agent.Checkpoints {
+func (c *Config) checkpoints(ctx context.Context, state home.Dir, workspace string) agent.Checkpoints {
 	store, err := state.OpenCheckpoints(workspace)
 	if err != nil {
 		return noCheckpoints{err}
 	}
-	if _, err := store.List(ctx); err != nil && ctx.Err() == nil && warn != nil {
-		warn(fmt.Errorf("undo cannot restore some earlier checkpoints: %w; run \"reins sessions verify\" for details", err))
+	if _, err := store.List(ctx); err != nil && ctx.Err() == nil && c.Warn != nil {
+		c.Warn(fmt.Errorf("undo cannot restore some earlier checkpoints: %w; run \"reins sessions verify\" for details", err))
 	}
-	return Checkpoints{Store: store}
+	return Checkpoints{Store: store, Later: c.Later, Restored: c.Restored}
 }
 
 // noCheckpoints is used if the store cannot be opened. All its methods return the error.

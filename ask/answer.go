@@ -1,0 +1,123 @@
+package ask
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/tool"
+)
+
+// Answer is the answer to a question.
+type Answer struct {
+	// Choice is the key of one of the question's choices. Without it, Text refuses the approval and tells the model what
+	// to do instead.
+	Choice string `json:"choice,omitempty"`
+	Text   string `json:"text,omitempty"`
+	// Replies answer the items of a question of the model, in order. Text alone answers all of them.
+	Replies []Reply `json:"replies,omitempty"`
+	// Values are the values of a form, a JSON object.
+	Values json.RawMessage `json:"values,omitempty"`
+}
+
+// Reply answers an item: with labels of its options, a text, or both.
+type Reply struct {
+	Chosen []string `json:"chosen,omitempty"`
+	Text   string   `json:"text,omitempty"`
+}
+
+// choose returns the choice of an answer.
+func (q Question) choose(a Answer) (Choice, error) {
+	var keys []string
+	for _, c := range q.Choices {
+		if c.Key == a.Choice {
+			return c, nil
+		}
+		keys = append(keys, c.Key)
+	}
+	return Choice{}, fmt.Errorf("%q is not one of the answers %s", a.Choice, strings.Join(keys, ", "))
+}
+
+// Approve returns the decision of an answer to an approval or a plan, and the choice, whose rules may have to be saved.
+func (q Question) Approve(a Answer) (tool.Approval, Choice, error) {
+	switch {
+	case q.Kind != Approval && q.Kind != Plan:
+		return tool.Approval{}, Choice{}, fmt.Errorf("question %s does not ask for an approval", q.ID)
+	case a.Choice == "" && a.Text != "":
+		return tool.Approval{Message: "the user said: " + a.Text}, Choice{}, nil
+	}
+	c, err := q.choose(a)
+	switch {
+	case err != nil:
+		return tool.Approval{}, c, err
+	case !c.Allow && a.Text != "":
+		return tool.Approval{Message: "the user said: " + a.Text}, c, nil
+	case !c.Allow:
+		return tool.Approval{Message: "the user said no"}, c, nil
+	}
+	return tool.Approval{Allow: true, Scope: c.Scope, Rules: c.Rules}, c, nil
+}
+
+// Reply returns the answers to the items of a question of the model, or nil if the answer is only a text.
+func (q Question) Reply(a Answer) ([]agent.Answer, error) {
+	if q.Kind != Input {
+		return nil, fmt.Errorf("question %s is not a question of the model", q.ID)
+	}
+	if len(a.Replies) == 0 {
+		if a.Text == "" {
+			return nil, fmt.Errorf("the answer to question %s is empty", q.ID)
+		}
+		return nil, nil
+	}
+	if len(a.Replies) != len(q.Items) {
+		return nil, fmt.Errorf("got %d answers for %d questions", len(a.Replies), len(q.Items))
+	}
+	list := make([]agent.Answer, len(a.Replies))
+	for i, r := range a.Replies {
+		list[i] = agent.Answer{Chosen: r.Chosen, Text: r.Text}
+	}
+	return list, nil
+}
+
+// Inquire returns the record that answers a question that is not about a tool call.
+func (q Question) Inquire(a Answer) (event.QuestionAnswered, error) {
+	d := event.QuestionAnswered{ID: q.ID}
+	if q.Kind == Approval || q.Kind == Plan || q.Kind == Input {
+		return d, fmt.Errorf("question %s is about a tool call", q.ID)
+	}
+	if a.Choice == "" && len(q.Schema) > 0 {
+		if err := q.checkForm(a.Values); err != nil {
+			return d, err
+		}
+		d.Accepted, d.Values = true, a.Values
+		return d, nil
+	}
+	c, err := q.choose(a)
+	d.Accepted, d.Chosen = c.Allow, c.Key
+	return d, err
+}
+
+// checkForm returns an error unless the values of a form are valid.
+func (q Question) checkForm(values json.RawMessage) error {
+	var object map[string]any
+	if err := json.Unmarshal(values, &object); err != nil || object == nil {
+		return fmt.Errorf("question %s needs values as a JSON object, or the choice n", q.ID)
+	}
+	var schema jsonschema.Schema
+	if err := json.NewDecoder(bytes.NewReader(q.Schema)).Decode(&schema); err != nil {
+		return nil // a server's schema that cannot be read is not the user's mistake
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return nil
+	}
+	if err := resolved.Validate(object); err != nil {
+		return fmt.Errorf("the values do not fit the form: %w", err)
+	}
+	return nil
+}

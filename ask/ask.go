@@ -1,0 +1,203 @@
+// Package ask presents everything that a person decides in a session as questions: the approval of a tool call or of a
+// plan, a question of the model, the form of an MCP server, the trust in a project.
+//
+// A [Question] is data. It follows from the records of the session alone, so every face of the product asks the same in
+// any process, also after a crash, and it is answered by its ID from anywhere. The first answer counts.
+package ask
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/reins-agent/reins/agent/step"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+	"github.com/reins-agent/reins/view"
+)
+
+// Kind is the kind of a question. It is one of the constants below or an [event.QuestionKind].
+type Kind string
+
+// Kinds of questions about tool calls.
+const (
+	Approval Kind = "approval" // a tool call needs an approval
+	Plan     Kind = "plan"     // the agent presents a plan, whose approval ends plan mode
+	Input    Kind = "input"    // the model asks the user
+)
+
+// Question is something that a person decides.
+type Question struct {
+	ID    string    `json:"id"` // unique among the questions that wait in a session
+	Kind  Kind      `json:"kind"`
+	Asked time.Time `json:"asked"`
+	Agent string    `json:"agent,omitempty"` // path of the agent that waits; "" is the root
+	Who   string    `json:"who"`             // such as "Agent 1 (explore: find the tests)" or the name of an MCP server
+	Title string    `json:"title"`           // one line, safe to print
+	Key   view.Key  `json:"key,omitempty"`   // of the tool call
+
+	// Rows describe what is decided, and Diff what would change in files. Their text is untrusted.
+	Rows []Row  `json:"rows,omitempty"`
+	Diff string `json:"diff,omitempty"`
+
+	// Choices are the possible answers. Questions of the model and forms have none.
+	Choices []Choice `json:"choices,omitempty"`
+	// Items are the parts of a question of the model.
+	Items []event.Question `json:"items,omitempty"`
+	// Schema is the JSON schema of the values that a form asks for.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	URL    string          `json:"url,omitempty"` // of the page that the user should visit
+}
+
+// RowKind is what a row says.
+type RowKind string
+
+// Kinds of rows.
+const (
+	RowText      RowKind = "text"      // the tool's own words, such as a plan; several lines
+	RowNote      RowKind = "note"      // what else to know, such as that the call would fail
+	RowCommand   RowKind = "command"   // a command line
+	RowDir       RowKind = "dir"       // where it runs
+	RowPart      RowKind = "part"      // a part of it that needs approval, and why
+	RowAccess    RowKind = "access"    // what else the call accesses
+	RowArguments RowKind = "arguments" // of the call, as JSON
+	RowWhy       RowKind = "why"       // why the call needs approval
+)
+
+// Row is a part of a description.
+type Row struct {
+	Kind RowKind `json:"kind"`
+	Text string  `json:"text"`
+}
+
+// Choice is a possible answer.
+type Choice struct {
+	Key   string `json:"key"`             // what the user types
+	Text  string `json:"text"`            // what it means
+	Allow bool   `json:"allow,omitempty"` // it agrees
+	// Scope is how long an approval holds, and Rules what it covers besides the call.
+	Scope tool.Scope `json:"scope,omitempty"`
+	Rules []string   `json:"rules,omitempty"`
+	// Save is the configuration layer in which the rules are saved; "" saves nothing.
+	Save string `json:"save,omitempty"`
+}
+
+// Place is a configuration file in which rules can be saved.
+type Place struct {
+	Layer string // "personal" or "user"
+	File  string // as it is shown
+}
+
+// Waiting returns the questions that wait for an answer, oldest first. The places are where an approval can save rules.
+func Waiting(s *view.State, places ...Place) []Question {
+	list := []Question{}
+	for _, a := range s.Approvals() {
+		q := FromRequest(a.ApprovalRequested, places...)
+		q.ID, q.Key, q.Agent, q.Asked = callID(a.Agent, a.ID), a.Key, a.Agent, a.Asked
+		q.Who = who(s, a.Agent)
+		list = append(list, q)
+	}
+	for _, m := range s.Questions() {
+		q := Question{
+			ID:    callID(m.Agent, m.Call),
+			Kind:  Input,
+			Agent: m.Agent,
+			Who:   who(s, m.Agent),
+			Key:   m.Key,
+			Items: m.Questions,
+		}
+		if i, ok := s.Find(m.Key); ok {
+			q.Asked = s.Item(i).Time
+		}
+		if len(q.Items) > 0 {
+			q.Title = show.Summary(q.Items[0].Question)
+		}
+		list = append(list, q)
+	}
+	for _, m := range s.Inquiries() {
+		list = append(list, inquiry(m))
+	}
+	slices.SortStableFunc(list, func(x, y Question) int { return x.Asked.Compare(y.Asked) })
+	return list
+}
+
+// Find returns the question with an ID.
+func Find(list []Question, id string) (Question, bool) {
+	i := slices.IndexFunc(list, func(q Question) bool { return q.ID == id })
+	if i < 0 {
+		return Question{}, false
+	}
+	return list[i], true
+}
+
+// callID returns the ID of a question about a tool call. Calls of two agents can have the same ID.
+func callID(agent, call string) string {
+	if agent == "" {
+		return call
+	}
+	return agent + ":" + call
+}
+
+// who names an agent and what it works on.
+func who(s *view.State, path string) string {
+	a, _ := s.Agent(path)
+	if path == "" {
+		return "The agent"
+	}
+	what := a.Task
+	if a.Type != "" {
+		what = show.OneLine(a.Type) + ": " + what
+	}
+	if what == "" {
+		return "Agent " + show.OneLine(path)
+	}
+	return "Agent " + show.OneLine(path) + " (" + what + ")"
+}
+
+// FromRequest returns the question that a record asks.
+func FromRequest(d event.ApprovalRequested, places ...Place) Question {
+	q := Question{ID: d.ID, Kind: Approval, Diff: d.Diff, Rows: rows(d), Who: "The agent"}
+	q.Title = show.Summary(d.Tool)
+	if d.Tool == "" || d.Diff != "" {
+		q.Title = show.Title(d.Name, d.Arguments)
+	}
+	if isPlan(d) {
+		q.Kind = Plan
+	}
+	q.Choices = choices(d, places)
+	return q
+}
+
+// isPlan reports whether a call presents the plan.
+func isPlan(d event.ApprovalRequested) bool {
+	return d.Role == step.RoleExitPlan && d.Mode == policy.ModePlan
+}
+
+// inquiry returns a question that is not about a tool call.
+func inquiry(m view.Inquiry) Question {
+	q := Question{
+		ID:     m.ID,
+		Kind:   Kind(m.Type),
+		Asked:  m.Asked,
+		Who:    show.OneLine(m.From),
+		Title:  show.Summary(m.Text),
+		Schema: m.Schema,
+		URL:    m.URL,
+	}
+	if text := m.Text; show.Summary(text) != text {
+		q.Rows = append(q.Rows, Row{RowText, text})
+	}
+	for _, row := range m.Rows {
+		q.Rows = append(q.Rows, Row{RowNote, row})
+	}
+	for _, o := range m.Options {
+		q.Choices = append(q.Choices, Choice{Key: o.Label, Text: o.Description, Allow: true})
+	}
+	if len(m.Options) == 0 && len(m.Schema) == 0 {
+		q.Choices = append(q.Choices, Choice{Key: "y", Text: "yes", Allow: true})
+	}
+	q.Choices = append(q.Choices, Choice{Key: "n", Text: "no"})
+	return q
+}

@@ -1,0 +1,94 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/view"
+)
+
+// Queue implements [Handle].
+func (l *Local) Queue(ctx context.Context) (list []view.Queued, err error) {
+	var all []view.Queued
+	if err := l.current(ctx, func(s *view.State) { all = s.Queue() }); err != nil {
+		return nil, err
+	}
+	list = []view.Queued{}
+	for _, waiting := range l.agent.Queue() { // in the order in which they are read
+		if i := slices.IndexFunc(all, func(q view.Queued) bool { return q.Seq == waiting.Seq && q.Agent == "" }); i >= 0 {
+			list = append(list, all[i])
+		}
+	}
+	return list, nil
+}
+
+// Requeue implements [Handle].
+func (l *Local) Requeue(_ context.Context, edits []Edit) error {
+	list := make([]agent.Requeued, len(edits))
+	for i, e := range edits {
+		list[i] = agent.Requeued{Seq: e.Seq, Now: e.Now}
+		if e.Text != "" {
+			list[i].Parts = []llm.Part{llm.Text{Text: e.Text}}
+		}
+	}
+	return known(l.agent.Requeue(list...))
+}
+
+// Withdraw implements [Handle].
+func (l *Local) Withdraw(_ context.Context, seq event.Seq) error { return known(l.agent.Withdraw(seq)) }
+
+// Reconfigure implements [Handle].
+func (l *Local) Reconfigure(ctx context.Context, c Settings) error {
+	return known(l.agent.Reconfigure(ctx, agent.Change{Provider: c.Provider, Model: c.Model, Effort: c.Effort, Mode: c.Mode}))
+}
+
+// Compact implements [Handle].
+func (l *Local) Compact(ctx context.Context) (event.Compaction, error) {
+	d, err := l.agent.Compact(ctx)
+	return d, known(err)
+}
+
+// Agents implements [Handle].
+func (l *Local) Agents(context.Context) ([]Agent, error) {
+	var list []Agent
+	for _, a := range l.agent.Agents() {
+		list = append(list, Agent{
+			Path:     a.Path,
+			Name:     a.Name,
+			Type:     a.Type,
+			Task:     a.Task,
+			Model:    a.Model,
+			Worktree: a.Worktree,
+			State:    a.State,
+			Status:   a.Status,
+			Turns:    a.Turns,
+			Usage:    a.Usage,
+			Pending:  a.Pending,
+		})
+	}
+	return list, nil
+}
+
+// SteerAgent implements [Handle].
+func (l *Local) SteerAgent(_ context.Context, name string, in Input) error {
+	return l.send(in, func(parts ...llm.Part) error { return l.agent.SteerAgent(name, parts...) })
+}
+
+// StopAgent implements [Handle].
+func (l *Local) StopAgent(_ context.Context, name string) error {
+	return known(l.agent.StopAgent(name))
+}
+
+// Commands implements [Handle].
+func (l *Local) Commands(context.Context) ([]Command, error) {
+	if l.options.Commands == nil {
+		return []Command{}, nil
+	}
+	list := slices.Clone(l.options.Commands())
+	slices.SortStableFunc(list, func(a, b Command) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}

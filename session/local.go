@@ -1,0 +1,344 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/ask"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/tool"
+	"github.com/reins-agent/reins/view"
+)
+
+// Approvals is what happens to a tool call that needs an approval.
+type Approvals int
+
+// Values of Approvals.
+const (
+	WaitForApproval Approvals = iota // the call waits for [Handle.Answer]
+	DeferApproval                    // the call stays pending, and the work ends
+	RefuseApproval                   // the call is refused
+)
+
+// Options configure a [Local]. The zero value waits for answers, saves no rules and has no commands.
+type Options struct {
+	// Approvals is what happens to calls that need an approval. With RefuseApproval, Refusal gives the answer.
+	Approvals Approvals
+	Refusal   func(ctx context.Context, r tool.Request) tool.Approval
+
+	// Places are the files in which approvals can save rules, and Save saves rules in one of them, by its layer.
+	Places []ask.Place
+	Save   func(layer string, rules []string) error
+
+	// Commands lists the session's commands. Submit submits an input, which may be one of them; it defaults to
+	// [agent.Session.Submit].
+	Commands func() []Command
+	Submit   func(ctx context.Context, s *agent.Session, text string, more ...llm.Part) (agent.Outcome, error)
+
+	// Manager, if set, previews undos.
+	Manager *Manager
+}
+
+// Local is a session of this process.
+type Local struct {
+	agent   *agent.Session
+	options Options
+	saved   bool
+	title   string
+
+	ctx    context.Context // of all work; cancelled by Close
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	work    *work      // the last one; nil before the first
+	undo    *rewinding // the undo in progress, or nil
+	state   view.State
+	applied chan struct{} // closed and replaced whenever a record was applied
+	ended   bool          // no more records will come
+}
+
+// work is the work on an input.
+type work struct {
+	done chan struct{}
+	out  agent.Outcome
+	err  error
+}
+
+var _ Handle = (*Local)(nil)
+
+// Open opens a coding session, as [coding.Open] does, whose questions wait for [Handle.Answer].
+func Open(ctx context.Context, c coding.Config, o Options) (*Local, error) {
+	l := &Local{
+		options: o,
+		applied: make(chan struct{}),
+		saved:   !c.NoSave || c.Session.Store != nil,
+		title:   c.Session.Meta.Prompt,
+	}
+	c.Session.Approve, c.Later, c.Restored = l.approve, l.decideLater, l.restored
+	s, err := coding.Open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	l.attach(s)
+	return l, nil
+}
+
+func (l *Local) attach(s *agent.Session) {
+	l.agent = s
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	go l.follow()
+}
+
+// follow applies the records until the session is closed.
+func (l *Local) follow() {
+	for r, err := range l.agent.Events(context.Background(), 0) {
+		if err != nil {
+			break
+		}
+		l.mu.Lock()
+		l.state.Apply(r)
+		close(l.applied)
+		l.applied = make(chan struct{})
+		l.mu.Unlock()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	close(l.applied)
+	l.applied = make(chan struct{})
+}
+
+// current calls f with the state after all records that exist now.
+func (l *Local) current(ctx context.Context, f func(*view.State)) error {
+	last := l.agent.Last()
+	l.mu.Lock()
+	for l.state.Last() < last && !l.ended {
+		applied := l.applied
+		l.mu.Unlock()
+		select {
+		case <-applied:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		l.mu.Lock()
+	}
+	defer l.mu.Unlock()
+	f(&l.state)
+	return nil
+}
+
+// ID implements [Handle].
+func (l *Local) ID() string { return l.agent.ID() }
+
+// Info implements [Handle].
+func (l *Local) Info(ctx context.Context) (i Info, err error) {
+	setup := l.agent.Setup()
+	err = l.current(ctx, func(s *view.State) {
+		i = Info{
+			ID:       l.ID(),
+			Dir:      l.agent.Env().Info().Dir,
+			Title:    l.title,
+			Provider: setup.Provider,
+			Model:    setup.Model,
+			Effort:   setup.Effort,
+			Mode:     cmp.Or(l.agent.Mode(), policy.ModeDefault),
+			State:    l.agent.State(),
+			Last:     s.Last(),
+			Window:   setup.Window,
+			Saved:    l.saved,
+		}
+	})
+	return i, err
+}
+
+// Snapshot implements [Handle].
+func (l *Local) Snapshot(ctx context.Context) (copied *view.State, err error) {
+	failed := l.current(ctx, func(s *view.State) { copied, err = s.Clone() })
+	return copied, errors.Join(failed, err)
+}
+
+// Events implements [Handle].
+func (l *Local) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
+	return l.agent.Events(ctx, after)
+}
+
+// start begins work and returns when its first record is there, or when it ended without one.
+func (l *Local) start(ctx context.Context, do func(ctx context.Context) (agent.Outcome, error)) error {
+	w := &work{done: make(chan struct{})}
+	l.mu.Lock()
+	if l.work != nil && !l.work.over() {
+		l.mu.Unlock()
+		return ErrBusy
+	}
+	before := l.work
+	l.work = w
+	l.mu.Unlock()
+	after := l.agent.Last()
+	go func() {
+		defer close(w.done)
+		w.out, w.err = do(l.ctx)
+	}()
+	begun, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-w.done:
+			stop()
+		case <-begun.Done():
+		}
+	}()
+	for r, err := range l.agent.Events(begun, after) {
+		if err != nil {
+			break
+		}
+		switch r.Data.(type) {
+		case event.UserInput, event.Continue, event.SteeringQueued:
+			if r.Agent == "" {
+				return nil
+			}
+		}
+	}
+	if !w.over() {
+		return context.Cause(ctx)
+	}
+	if w.err != nil && w.out.Status == "" { // it did not begin
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.work == w {
+			l.work = before
+		}
+		return known(w.err)
+	}
+	return nil
+}
+
+func (w *work) over() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// known returns the error of this package for an error of package agent.
+func known(err error) error {
+	for from, to := range map[error]error{agent.ErrBusy: ErrBusy, agent.ErrClosed: ErrClosed, agent.ErrNothingToContinue: ErrNothingToContinue} {
+		if errors.Is(err, from) {
+			return to
+		}
+	}
+	return err
+}
+
+// Wait implements [Handle].
+func (l *Local) Wait(ctx context.Context) (Outcome, error) {
+	l.mu.Lock()
+	w := l.work
+	l.mu.Unlock()
+	if w == nil {
+		return Outcome{}, nil
+	}
+	select {
+	case <-w.done:
+		return outcome(w.out, w.err), nil
+	case <-ctx.Done():
+		return Outcome{}, context.Cause(ctx)
+	}
+}
+
+// outcome returns an outcome as data.
+func outcome(out agent.Outcome, err error) Outcome {
+	o := Outcome{
+		Status:   out.Status,
+		Text:     out.Text,
+		Question: out.Question,
+		Limit:    out.Limit,
+		Rounds:   out.Rounds,
+		Duration: out.Duration,
+		err:      err,
+	}
+	for _, r := range out.Refused {
+		o.Refused = append(o.Refused, strings.TrimSuffix(r.Tool+": "+r.Reason, ": "))
+	}
+	if err != nil {
+		o.Error, o.Class = err.Error(), llm.KindOf(err)
+	}
+	return o
+}
+
+// Submit implements [Handle].
+func (l *Local) Submit(ctx context.Context, in Input) error {
+	more, err := in.media()
+	if err != nil {
+		return err
+	}
+	return l.start(ctx, func(ctx context.Context) (agent.Outcome, error) {
+		if l.options.Submit != nil && !in.Plain && l.agent.Question() == "" { // an answer is not a command
+			return l.options.Submit(ctx, l.agent, in.Text, more...)
+		}
+		return l.agent.Submit(ctx, in.parts(more)...)
+	})
+}
+
+// Continue implements [Handle].
+func (l *Local) Continue(ctx context.Context) error {
+	return l.start(ctx, l.agent.Continue)
+}
+
+// Steer implements [Handle].
+func (l *Local) Steer(_ context.Context, in Input) error { return l.send(in, l.agent.Steer) }
+
+// FollowUp implements [Handle].
+func (l *Local) FollowUp(_ context.Context, in Input) error { return l.send(in, l.agent.FollowUp) }
+
+func (l *Local) send(in Input, to func(...llm.Part) error) error {
+	more, err := in.media()
+	if err != nil {
+		return err
+	}
+	return known(to(in.parts(more)...))
+}
+
+// Interrupt implements [Handle].
+func (l *Local) Interrupt(context.Context) error {
+	l.agent.Interrupt()
+	return nil
+}
+
+// parts returns the message of an input.
+func (in Input) parts(more []llm.Part) []llm.Part {
+	return append([]llm.Part{llm.Text{Text: in.Text}}, more...)
+}
+
+// media returns the images and documents of an input.
+func (in Input) media() (parts []llm.Part, err error) {
+	for _, m := range in.Media {
+		media := llm.Media{MIME: m.Type, Data: m.Data, Name: m.Name}
+		switch {
+		case strings.HasPrefix(m.Type, "image/"):
+			parts = append(parts, llm.Image{Media: media})
+		case m.Type == "application/pdf" || strings.HasPrefix(m.Type, "text/"):
+			parts = append(parts, llm.Document{Media: media})
+		default:
+			return nil, fmt.Errorf("%s: files of type %q cannot be sent; use an image, a PDF or a text", m.Name, m.Type)
+		}
+	}
+	return parts, nil
+}
+
+// Close implements [Handle]. It interrupts the work and ends the session.
+func (l *Local) Close() error {
+	err := l.agent.Close()
+	l.cancel()
+	return err
+}

@@ -1,0 +1,111 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/ask"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/tool"
+	"github.com/reins-agent/reins/view"
+)
+
+// approve is the session's approver.
+func (l *Local) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
+	switch {
+	case l.options.Approvals == DeferApproval:
+		return tool.Approval{}, tool.ErrPending
+	case l.options.Approvals == RefuseApproval && l.options.Refusal != nil:
+		return l.options.Refusal(ctx, r), nil
+	case l.options.Approvals == RefuseApproval:
+		return tool.Approval{Message: "needs approval, but no approver is configured"}, nil
+	}
+	<-ctx.Done() // Answer resolves the call
+	return tool.Approval{}, context.Cause(ctx)
+}
+
+// Questions implements [Handle].
+func (l *Local) Questions(ctx context.Context) (list []ask.Question, err error) {
+	err = l.current(ctx, func(s *view.State) { list = ask.Waiting(s, l.options.Places...) })
+	return list, err
+}
+
+// Answer implements [Handle].
+func (l *Local) Answer(ctx context.Context, id string, a ask.Answer) error {
+	list, err := l.Questions(ctx)
+	if err != nil {
+		return err
+	}
+	q, open := ask.Find(list, id)
+	switch {
+	case !open:
+		return fmt.Errorf("%w (question %s)", ErrAnswered, id)
+	case q.Kind == ask.Approval || q.Kind == ask.Plan:
+		return l.decide(ctx, q, a)
+	case q.Kind == ask.Input:
+		return l.reply(ctx, q, a)
+	}
+	d, err := q.Inquire(a)
+	if err != nil {
+		return err
+	}
+	if err := l.agent.Reply(d); err != nil {
+		return errors.Join(ErrAnswered, err)
+	}
+	return nil
+}
+
+// decide answers a question about a tool call.
+func (l *Local) decide(ctx context.Context, q ask.Question, a ask.Answer) error {
+	approval, choice, err := q.Approve(a)
+	if err != nil {
+		return err
+	}
+	call := strings.TrimPrefix(q.ID, q.Agent+":")
+	if choice.Save != "" {
+		if l.options.Save == nil {
+			return fmt.Errorf("rules cannot be saved here: choose another answer")
+		}
+		if err := l.options.Save(choice.Save, choice.Rules); err != nil {
+			return fmt.Errorf("the rules were not saved, choose another answer: %w", err)
+		}
+	}
+	if err := l.agent.Resolve(ctx, q.Agent+":"+call, approval); err != nil {
+		return fmt.Errorf("%w: %w", ErrAnswered, err)
+	}
+	return l.proceed(ctx)
+}
+
+// proceed continues work that ended because it waited for approvals, when all are answered.
+func (l *Local) proceed(ctx context.Context) error {
+	l.mu.Lock()
+	idle := l.work == nil || l.work.over()
+	l.mu.Unlock()
+	if !idle || l.options.Approvals == DeferApproval || len(l.agent.Pending()) > 0 {
+		return nil
+	}
+	if err := l.Continue(ctx); err != nil && !errors.Is(err, ErrNothingToContinue) && !errors.Is(err, ErrBusy) {
+		return err
+	}
+	return nil
+}
+
+// reply answers a question of the model.
+func (l *Local) reply(ctx context.Context, q ask.Question, a ask.Answer) error {
+	answers, err := q.Reply(a)
+	if err != nil {
+		return err
+	}
+	if answers == nil {
+		return l.Submit(ctx, Input{Text: a.Text, Plain: true})
+	}
+	return l.start(ctx, func(ctx context.Context) (agent.Outcome, error) { return l.agent.Answer(ctx, answers...) })
+}
+
+// Ask asks a person something; see [agent.Session.Ask].
+func (l *Local) Ask(ctx context.Context, q event.QuestionAsked) (event.QuestionAnswered, error) {
+	return l.agent.Ask(ctx, q)
+}
