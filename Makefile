@@ -29,7 +29,7 @@ vet:
 # "make race" for all of them. llm/oracletest is a module of its own, because the vendors' SDKs take long to compile.
 # What vet has looked at is not vetted again, and test binaries without debug information link faster. The race detector
 # need not wait a second at the end of each process.
-RACE := ./agent ./audit ./event ./event/filestore ./hook ./llm ./llm/wire ./tool
+RACE := ./agent ./audit ./event ./event/filestore ./hook ./llm ./internal/wire ./tool
 
 # Long sessions with strict servers take too long with the race detector. Nothing in them happens at once that does not
 # in other tests.

@@ -20,9 +20,14 @@ const module = "github.com/reins-agent/reins/"
 // layers lists the packages from the bottom up, as docs/architecture.md shows them. A package may
 // import what stands below it, and nothing of its own layer.
 var layers = [][]string{
-	{"internal/apitext", "internal/atomicfile", "internal/exepages", "internal/credential", "internal/exchanges", "internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan", "internal/corpus", "internal/hidden", "internal/lazy", "internal/netaddr", "internal/realpath", "internal/suggest", "internal/thorough", "internal/schedule"},
+	{
+		"internal/apitext", "internal/atomicfile", "internal/exepages", "internal/credential", "internal/exchanges",
+		"internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan",
+		"internal/corpus", "internal/hidden", "internal/lazy", "internal/netaddr", "internal/realpath",
+		"internal/suggest", "internal/thorough", "internal/schedule",
+	},
 	{"llm", "internal/webhook", "internal/atfile", "internal/hostproxy"},
-	{"llm/wire"},
+	{"internal/wire"},
 	{"internal/texttools", "internal/prefix", "internal/requests"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat", "llm/bedrock"},
 	{"llm/connect", "llm/object", "llm/llmtest", "internal/media", "compact", "llm/chatgpt"},
@@ -54,7 +59,12 @@ var layers = [][]string{
 	{"internal/handletest"},
 	{"internal/coder"},
 	{"internal/cli"},
-	{"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite", "internal/mcpsuite", "internal/handletest", "internal/mutants", "internal/words", "examples", "examples/approval", "examples/budget", "examples/chat", "examples/ci", "examples/environment", "examples/mcp", "examples/minimal", "examples/provider", "examples/stream", "examples/tool", "examples/typed"},
+	{
+		"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",
+		"internal/handletest", "internal/mcpsuite", "internal/mutants", "internal/words", "examples", "examples/approval",
+		"examples/budget", "examples/chat", "examples/ci", "examples/environment", "examples/mcp",
+		"examples/minimal", "examples/provider", "examples/stream", "examples/tool", "examples/typed",
+	},
 }
 
 // unicodeForms compares file names as macOS does.
@@ -63,7 +73,7 @@ const unicodeForms = "golang.org/x/text/"
 // allowed names the modules that the core packages may link, beside the standard library.
 var allowed = map[string][]string{
 	"llm":               {},
-	"llm/wire":          {},
+	"internal/wire":     {},
 	"llm/openai":        {},
 	"llm/anthropic":     {},
 	"llm/gemini":        {},
@@ -178,7 +188,37 @@ func TestArchitecture_NothingMakesTheLinkerKeepAllMethods(t *testing.T) {
 // runs on. All others handle paths of environments, which have rules and errors of their own:
 // env.Paths and the errors of package env.
 var hostFiles = []string{
-	"audit", "bench", "checkpoint", "coding/audit.go", "internal/memory", "internal/prompt/userdocs.go", "internal/web/dial.go", "config", "env/local", "env/sandbox", "event/filestore", "home", "internal/cli", "internal/coder", "internal/atomicfile", "internal/corpus", "internal/crosscheck", "internal/gitdir/host.go", "internal/handletest", "internal/mutants", "internal/words", "internal/realpath", "llm/chatgpt", "llm/wire/media.go", "mcp/login.go", "mcp/origin.go", "session/dirs.go", "session/verify.go", "skill", "internal/trust", "internal/worktree",
+	"audit",
+	"bench",
+	"checkpoint",
+	"coding/audit.go",
+	"config",
+	"env/local",
+	"env/sandbox",
+	"event/filestore",
+	"home",
+	"internal/atomicfile",
+	"internal/cli",
+	"internal/coder",
+	"internal/corpus",
+	"internal/crosscheck",
+	"internal/gitdir/host.go",
+	"internal/handletest",
+	"internal/memory",
+	"internal/mutants",
+	"internal/prompt/userdocs.go",
+	"internal/realpath",
+	"internal/trust",
+	"internal/web/dial.go",
+	"internal/wire/media.go",
+	"internal/words",
+	"internal/worktree",
+	"llm/chatgpt",
+	"mcp/login.go",
+	"mcp/origin.go",
+	"session/dirs.go",
+	"session/verify.go",
+	"skill",
 }
 
 // ofTheHost are packages of the standard library that know this machine's rules and errors only.

@@ -16,7 +16,6 @@ import (
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -69,10 +68,9 @@ func newCached(t *testing.T, provider, model, host string) *bound {
 // compatible returns a client that talks to the server as to the host of a provider.
 func compatible(t *testing.T, server *llmtest.Server, provider, host, model string) *llm.Client {
 	t.Helper()
-	quirks := chat.QuirksFor(host, model)
 	c, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{chat.New(chat.Config{
-		Endpoint: wire.Endpoint{Name: provider, BaseURL: server.BaseURL(chat.Name), APIKey: "test"},
-		Quirks:   &quirks,
+		Endpoint: llm.Endpoint{Name: provider, BaseURL: server.BaseURL(chat.Name), APIKey: "test"},
+		Like:     host,
 	})}})
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
@@ -23,7 +24,6 @@ import (
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -45,7 +45,7 @@ var dialects = []dialect{
 	{anthropic.NewDialect(anthropic.Config{}), "claude-fable-5-2"},
 	{gemini.NewDialect(gemini.Config{}), "gemini-3.8-flash"},
 	{gemini.NewDialect(gemini.Config{}), "gemini-4-argon"},
-	{chat.NewDialect(chat.Quirks{}), "gpt-4o"},
+	{chat.NewDialect(chat.Config{}), "gpt-4o"},
 	{bedrock.NewDialect(bedrock.Config{}), "amazon.nova-pro-v1:0"},
 }
 

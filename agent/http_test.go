@@ -15,7 +15,6 @@ import (
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -46,8 +45,8 @@ func overHTTP(t *testing.T, script func() *llmtest.Script, test func(t *testing.
 
 func allProviders(t *testing.T, server *llmtest.Server) *llm.Client {
 	t.Helper()
-	at := func(name string) wire.Endpoint {
-		return wire.Endpoint{Name: name, BaseURL: server.BaseURL(name), APIKey: "test"}
+	at := func(name string) llm.Endpoint {
+		return llm.Endpoint{Name: name, BaseURL: server.BaseURL(name), APIKey: "test"}
 	}
 	retry := llm.RetryPolicy{Base: time.Nanosecond, Restart: true}
 	c, err := llm.NewClient(llm.ClientConfig{

@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Connection is a client with the chosen provider and model.

@@ -24,6 +24,7 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
@@ -31,7 +32,6 @@ import (
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -101,7 +101,7 @@ func (c everywhere) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.St
 	for model, d := range map[string]wire.Dialect{
 		"gpt-6.1-sol": openai.NewDialect(openai.Config{}), "claude-haiku-4-5": anthropic.NewDialect(anthropic.Config{}),
 		"claude-sonnet-5-5": anthropic.NewDialect(anthropic.Config{}), "claude-fable-5-2": anthropic.NewDialect(anthropic.Config{}),
-		"gemini-3.8-flash": gemini.NewDialect(gemini.Config{}), "gpt-4o": chat.NewDialect(chat.Quirks{}),
+		"gemini-3.8-flash": gemini.NewDialect(gemini.Config{}), "gpt-4o": chat.NewDialect(chat.Config{}),
 		"amazon.nova-pro-v1:0": bedrock.NewDialect(bedrock.Config{}),
 	} {
 		q := *r

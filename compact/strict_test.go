@@ -7,7 +7,6 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // The templates of many local models require user and assistant messages to alternate, and an edit
@@ -19,7 +18,7 @@ func TestEdit_IsAcceptedByServersThatRequireAlternatingRoles(t *testing.T) {
 	defer server.Close()
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	p := chat.New(chat.Config{Endpoint: wire.Endpoint{BaseURL: server.BaseURL("chat"), APIKey: "key", HTTPClient: client}})
+	p := chat.New(chat.Config{Endpoint: llm.Endpoint{BaseURL: server.BaseURL("chat"), APIKey: "key", HTTPClient: client}})
 	send := func(what string, msgs []llm.Message) {
 		t.Helper()
 		r := &llm.Request{Model: "some-model", Messages: msgs, Tools: []llm.ToolDef{{Name: "read_file", Parameters: []byte(`{"type":"object"}`)}}}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
@@ -13,7 +14,6 @@ import (
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // wellFormed checks what holds for every conversation in every protocol.
@@ -66,7 +66,7 @@ var dialects = []struct {
 	{anthropic.NewDialect(anthropic.Config{}), "claude-haiku-4-5"},
 	{anthropic.NewDialect(anthropic.Config{}), "claude-sonnet-5-5"},
 	{gemini.NewDialect(gemini.Config{}), "gemini-3.8-flash"},
-	{chat.NewDialect(chat.Quirks{}), "gpt-4o"},
+	{chat.NewDialect(chat.Config{}), "gpt-4o"},
 	{bedrock.NewDialect(bedrock.Config{}), "amazon.nova-pro-v1:0"},
 }
 

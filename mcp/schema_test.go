@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -64,7 +64,7 @@ func TestSchema_IsCleaned(t *testing.T) {
 }
 
 func TestSchema_CleanedOnesAreAcceptedByAllProviders(t *testing.T) {
-	dialects := []wire.Dialect{openai.NewDialect(openai.Config{}), anthropic.NewDialect(anthropic.Config{}), gemini.NewDialect(gemini.Config{}), chat.NewDialect(chat.Quirks{})}
+	dialects := []wire.Dialect{openai.NewDialect(openai.Config{}), anthropic.NewDialect(anthropic.Config{}), gemini.NewDialect(gemini.Config{}), chat.NewDialect(chat.Config{})}
 	for _, c := range usable {
 		schema, err := clean(t, c.in)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/thorough"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
@@ -27,7 +28,6 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/object"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
@@ -38,7 +38,7 @@ var dialects = []struct {
 	model string
 }{
 	{openai.NewDialect(openai.Config{}), "gpt-6.1-sol"}, {anthropic.NewDialect(anthropic.Config{}), "claude-sonnet-4-5"},
-	{gemini.NewDialect(gemini.Config{}), "gemini-3.8-flash"}, {chat.NewDialect(chat.Quirks{}), "gpt-4o"},
+	{gemini.NewDialect(gemini.Config{}), "gemini-3.8-flash"}, {chat.NewDialect(chat.Config{}), "gpt-4o"},
 	{bedrock.NewDialect(bedrock.Config{}), "amazon.nova-pro-v1:0"},
 }
 

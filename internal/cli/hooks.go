@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/show"
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 func newHooks(h Host) *cobra.Command {

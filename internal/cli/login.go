@@ -16,12 +16,11 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/chatgpt"
 	"github.com/reins-agent/reins/llm/connect"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // plans returns the providers that the user can sign in to.
 func (h Host) plans() []connect.Plan {
-	return []connect.Plan{{Name: chatgpt.Name, Open: func(e wire.Endpoint, c *llm.Catalogue) (llm.Provider, error) {
+	return []connect.Plan{{Name: chatgpt.Name, Open: func(e llm.Endpoint, c *llm.Catalogue) (llm.Provider, error) {
 		return chatgpt.New(chatgpt.Config{Endpoint: e, Account: h.chatGPT(), Catalogue: c})
 	}}}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/internal/atomicfile"
 	"github.com/reins-agent/reins/internal/show"
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/mcp"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/internal/atomicfile"
 	"github.com/reins-agent/reins/internal/show"
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/mcp"
 )
 

@@ -18,7 +18,6 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // connection holds the flags of commands that call a provider.
@@ -96,7 +95,7 @@ func (c connection) config(h Host) (connect.Config, error) {
 	firstByte, _ := time.ParseDuration(c.responseTimeout) // already checked
 	conf := connect.Config{
 		Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL, Header: header, Entries: c.entries, Plans: h.plans(), Search: h.search,
-		Limits: wire.Limits{FirstByte: firstByte, Unary: firstByte}, Progress: func(text string) { notef(h, "%s", text) },
+		Limits: llm.Limits{FirstByte: firstByte, Unary: firstByte}, Progress: func(text string) { notef(h, "%s", text) },
 	}
 	if c.debug {
 		conf.Debug = redacted(screen(h.Stderr))

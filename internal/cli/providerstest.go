@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 type providersTest struct {

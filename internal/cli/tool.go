@@ -20,7 +20,7 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/internal/show"
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"

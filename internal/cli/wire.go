@@ -11,13 +11,13 @@ import (
 
 	"github.com/reins-agent/reins/internal/requests"
 	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 const protocolNames = "openai-responses, openai-chat, anthropic, gemini or bedrock-converse"
@@ -27,7 +27,7 @@ func dialect(name string) (wire.Dialect, error) {
 	case openai.Name:
 		return openai.NewDialect(openai.Config{}), nil
 	case chat.Name:
-		return chat.NewDialect(chat.Quirks{}), nil
+		return chat.NewDialect(chat.Config{}), nil
 	case anthropic.Name:
 		return anthropic.NewDialect(anthropic.Config{}), nil
 	case gemini.Name:
@@ -106,7 +106,7 @@ func (o wireDecode) run(h Host) error {
 		return printing == nil
 	})
 	err = wire.Read(d, wire.Answer{
-		Status: o.status, Header: header, Body: h.Stdin, Stream: o.stream, Limits: wire.Limits{MaxEvent: o.limit},
+		Status: o.status, Header: header, Body: h.Stdin, Stream: o.stream, Limits: llm.Limits{MaxEvent: o.limit},
 	}, a)
 	if printing != nil {
 		return printing

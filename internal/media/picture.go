@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Reason is the reason why an image cannot be sent.

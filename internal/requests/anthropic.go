@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // outputTool is the name of the adapter's own tool for JSON answers.

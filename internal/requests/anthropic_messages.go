@@ -3,8 +3,8 @@ package requests
 import (
 	"encoding/base64"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // system reads the system member, a string or blocks.

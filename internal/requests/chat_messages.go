@@ -3,8 +3,8 @@ package requests
 import (
 	"encoding/base64"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // message reads one message. Members without a part type become an opaque part.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // generationConfig reads the settings. Settings that no request field represents exactly become options.

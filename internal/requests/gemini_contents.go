@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func (p *geminiParser) contents(v wire.Value) {

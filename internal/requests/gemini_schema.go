@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // jsonSchema converts a schema in the API's form, OpenAPI with types in capitals, to JSON Schema.

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // input reads the input: a text, or items. Consecutive items of one role become one message, but two

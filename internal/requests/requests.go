@@ -10,8 +10,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Dialect names.

@@ -3,7 +3,7 @@ package texttools
 import (
 	"strings"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // maxEffort limits the bytes read while looking for calls in one text part. Only hostile text needs more, and its

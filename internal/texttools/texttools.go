@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Recover is middleware that turns calls written as text into tool calls. An answer with recovered calls finishes

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 	"pgregory.net/rapid"
 )
 

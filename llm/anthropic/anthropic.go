@@ -42,8 +42,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Name is the dialect name.
@@ -59,15 +59,15 @@ const version = "2023-06-01"
 
 // Config configures a provider.
 type Config struct {
-	wire.Endpoint                // the default Name is "anthropic", the default BaseURL is [BaseURL]
-	AuthToken     string         // sent as a bearer token instead of the API key
-	Catalogue     *llm.Catalogue // nil means llm.DefaultCatalogue()
+	llm.Endpoint                // the default Name is "anthropic", the default BaseURL is [BaseURL]
+	AuthToken    string         // sent as a bearer token instead of the API key
+	Catalogue    *llm.Catalogue // nil means llm.DefaultCatalogue()
 	// Cloud means that the endpoint belongs to a cloud platform, which does not accept tool definitions in messages.
 	Cloud bool
 }
 
 // New returns a provider.
-func New(c Config) *wire.Provider {
+func New(c Config) llm.Provider {
 	if c.Name == "" {
 		c.Name = Name
 	}

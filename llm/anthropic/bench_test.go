@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // benchStream returns a typical stream: thinking, text, and a call.

@@ -3,8 +3,8 @@ package anthropic
 import (
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // The checks report settings that the caller chose and the model refuses.

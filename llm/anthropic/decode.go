@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Decode reads a whole answer.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 var (
@@ -20,7 +20,7 @@ var (
 )
 
 // Encode builds the HTTP request for r.
-func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
+func (d *dialect) Encode(r *llm.Request) (*llm.Call, error) {
 	if r.Model == "" {
 		return nil, errors.New("the request names no model")
 	}
@@ -30,20 +30,20 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	call := &wire.Call{Path: "/v1/messages", Stream: stream, Header: header(opts, p.betas)}
+	call := &llm.Call{Path: "/v1/messages", Stream: stream, Header: header(opts, p.betas)}
 	h, err := p.head(r, opts, stream)
 	if err != nil {
 		return nil, err
 	}
 	if _, replaced := opts.Body["messages"]; replaced {
 		h.Close('}')
-		call.Body = wire.Body{h.Buf}
+		call.Body = llm.Body{h.Buf}
 		return call, nil
 	}
 	h.Key("messages")
 	h.Open('[')
 	mark := !r.NoCache && !h.manual
-	call.Body = make(wire.Body, 1, 7)
+	call.Body = make(llm.Body, 1, 7)
 	var last prefix
 	r.Cache.Encoder(Name, func() any { return new(history) }, func(e any) {
 		call.Body, last, mark, err = e.(*history).add(call.Body, r, p, mark)

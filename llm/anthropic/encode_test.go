@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // testDialect returns a dialect with one model of each kind.
@@ -23,7 +23,7 @@ func testDialect(t testing.TB) *dialect {
 	return NewDialect(Config{Catalogue: c}).(*dialect)
 }
 
-func encode(t testing.TB, r *llm.Request) *wire.Call {
+func encode(t testing.TB, r *llm.Request) *llm.Call {
 	t.Helper()
 	call, err := testDialect(t).Encode(r)
 	if err != nil {

@@ -1,8 +1,8 @@
 package anthropic
 
 import (
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // history encodes a conversation's messages. Consecutive messages with the same role are a run, which is one API
@@ -30,7 +30,7 @@ const lateRole = "system"
 
 // add appends the messages and the end of the body, and returns the prefix before the answer. With mark set it places
 // breakpoints, unless a block has its own, and reports whether it did.
-func (h *history) add(body wire.Body, r *llm.Request, p plan, mark bool) (wire.Body, prefix, bool, error) {
+func (h *history) add(body llm.Body, r *llm.Request, p plan, mark bool) (llm.Body, prefix, bool, error) {
 	if h.seen.Pending(r.Model+" "+p.prefix.head, r.Messages) == 0 {
 		*h = history{seen: h.seen, prefix: p.prefix}
 	}
@@ -61,7 +61,7 @@ func (p *plan) blocks(r *llm.Request, before prefix) blocks {
 }
 
 // withBreakpoint appends a piece of JSON with a breakpoint at mark, unless mark is 0.
-func withBreakpoint(body wire.Body, piece []byte, mark int, breakpoint []byte) wire.Body {
+func withBreakpoint(body llm.Body, piece []byte, mark int, breakpoint []byte) llm.Body {
 	if mark == 0 {
 		return append(body, piece)
 	}

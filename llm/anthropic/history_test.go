@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // turn returns the messages of one round.
@@ -90,7 +89,7 @@ func TestEncode_CachedIsTheSameAsFromScratch(t *testing.T) {
 		cache := new(llm.Cache)
 		messages := conversation(rng, 3)
 		type sent struct {
-			body wire.Body
+			body llm.Body
 			want []byte
 		}
 		var bodies []sent

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Vertex returns the Endpoint.Rewrite for Claude on Google's Vertex AI. The base URL is
 // "https://LOCATION-aiplatform.googleapis.com/v1". Config.AuthToken or Endpoint.Sign must supply a Google
 // access token.
-func Vertex(project, location string) func(*llm.Request, *wire.Call) error {
-	return func(r *llm.Request, c *wire.Call) error {
+func Vertex(project, location string) func(*llm.Request, *llm.Call) error {
+	return func(r *llm.Request, c *llm.Call) error {
 		method := ":rawPredict"
 		if c.Stream {
 			method = ":streamRawPredict"
@@ -31,8 +31,8 @@ func Vertex(project, location string) func(*llm.Request, *wire.Call) error {
 // Bedrock returns the Endpoint.Rewrite for Claude on Amazon Bedrock's InvokeModel and
 // InvokeModelWithResponseStream. The base URL is "https://bedrock-runtime.REGION.amazonaws.com".
 // Config.AuthToken must be a Bedrock API key, or Endpoint.Sign must sign the requests.
-func Bedrock() func(*llm.Request, *wire.Call) error {
-	return func(r *llm.Request, c *wire.Call) error {
+func Bedrock() func(*llm.Request, *llm.Call) error {
+	return func(r *llm.Request, c *llm.Call) error {
 		c.Path = "/model/" + url.QueryEscape(r.Model) + "/invoke"
 		if c.Stream {
 			c.Path += "-with-response-stream"
@@ -60,8 +60,8 @@ func Bedrock() func(*llm.Request, *wire.Call) error {
 // "https://bedrock-mantle.REGION.api.aws", whose signatures are for the service bedrock-mantle. Models are named
 // "anthropic.claude-…"; the prefix is added if it is missing. Config.AuthToken must be a Bedrock API key, or
 // Endpoint.Sign must sign the requests.
-func BedrockMessages() func(*llm.Request, *wire.Call) error {
-	return func(r *llm.Request, c *wire.Call) error {
+func BedrockMessages() func(*llm.Request, *llm.Call) error {
+	return func(r *llm.Request, c *llm.Call) error {
 		c.Path = "/anthropic" + c.Path
 		if !strings.HasPrefix(r.Model, "claude") {
 			return nil
@@ -71,7 +71,7 @@ func BedrockMessages() func(*llm.Request, *wire.Call) error {
 }
 
 // rehead rewrites the first piece in a body: new members first, without the named members.
-func rehead(c *wire.Call, without []string, add func(*wire.Encoder)) error {
+func rehead(c *llm.Call, without []string, add func(*wire.Encoder)) error {
 	first := c.Body[0]
 	open := bytes.HasSuffix(first, []byte(`"messages":[`))
 	whole := first

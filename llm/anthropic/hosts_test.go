@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestHosts_RewriteTheCall(t *testing.T) {
@@ -16,7 +15,7 @@ func TestHosts_RewriteTheCall(t *testing.T) {
 	const messages = `"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]`
 	tests := []struct {
 		name       string
-		rewrite    func(*llm.Request, *wire.Call) error
+		rewrite    func(*llm.Request, *llm.Call) error
 		model      string
 		unary      bool
 		path, body string

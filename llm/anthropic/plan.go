@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // plan holds the request settings that depend on each other by the API's and the model's rules.

@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // boundKey is the member in a part's state that names the prefix to which the part is bound. It is not sent.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 const (

@@ -1,8 +1,8 @@
 package anthropic
 
 import (
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func (d *dialect) NewDecoder(a *wire.Assembler) wire.Decoder { return &decoder{a: a} }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // sse returns a stream of events with this data.
@@ -194,7 +194,7 @@ func TestStream_HeldBytesAreLimited(t *testing.T) {
 		events = append(events, delta(0, `{"type":"x_delta","x":"`+strings.Repeat("y", 1000)+`"}`))
 	}
 	a := wire.NewAssembler(Name, "m", nil)
-	err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Header: http.Header{}, Body: strings.NewReader(sse(events...)), Stream: true, Limits: wire.Limits{MaxTotal: 50000}}, a)
+	err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Header: http.Header{}, Body: strings.NewReader(sse(events...)), Stream: true, Limits: llm.Limits{MaxTotal: 50000}}, a)
 	if llm.KindOf(err) != llm.ErrMalformed {
 		t.Errorf("the error is %v", err)
 	}

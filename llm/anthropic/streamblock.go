@@ -3,7 +3,7 @@ package anthropic
 import (
 	"strings"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // Kinds of blocks.

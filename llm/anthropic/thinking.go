@@ -1,8 +1,8 @@
 package anthropic
 
 import (
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // adaptive plans adaptive thinking.

@@ -26,8 +26,8 @@ package bedrock
 import (
 	"net/http"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Name is the dialect name.
@@ -37,12 +37,12 @@ const Name = "bedrock-converse"
 type Config struct {
 	// The default Name is "bedrock". The BaseURL is "https://bedrock-runtime.REGION.amazonaws.com". The APIKey is a
 	// Bedrock API key; without one, Sign must be set.
-	wire.Endpoint
+	llm.Endpoint
 	Catalogue *llm.Catalogue // nil means llm.DefaultCatalogue()
 }
 
 // New returns a provider.
-func New(c Config) *wire.Provider {
+func New(c Config) llm.Provider {
 	if c.Name == "" {
 		c.Name = "bedrock"
 	}

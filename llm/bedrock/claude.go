@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // info returns the catalogue's entry for a model. Unknown Anthropic models have the same rules as the newest model in

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/object"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // claudes has one model of each kind of thinking.

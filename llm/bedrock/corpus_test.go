@@ -12,8 +12,8 @@ import (
 
 	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // interaction is a recorded call.

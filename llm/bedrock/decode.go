@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Decode reads a whole answer.

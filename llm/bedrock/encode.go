@@ -6,12 +6,12 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Encode builds the HTTP request for r.
-func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
+func (d dialect) Encode(r *llm.Request) (*llm.Call, error) {
 	if r.Model == "" {
 		return nil, errors.New("the request names no model")
 	}
@@ -20,7 +20,7 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 		return nil, err
 	}
 	opts := r.Options[Name]
-	call := &wire.Call{Path: "/model/" + url.QueryEscape(r.Model) + "/converse", Header: http.Header{}, Stream: !r.Unary}
+	call := &llm.Call{Path: "/model/" + url.QueryEscape(r.Model) + "/converse", Header: http.Header{}, Stream: !r.Unary}
 	if call.Stream {
 		call.Path += "-stream"
 		call.Header.Set("Accept", "application/vnd.amazon.eventstream")
@@ -45,7 +45,7 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	h.Extra()
 	if !h.Set("messages") {
 		h.Close('}')
-		call.Body = wire.Body{h.Buf}
+		call.Body = llm.Body{h.Buf}
 		return call, nil
 	}
 	h.Open('[')
@@ -54,7 +54,7 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 		e := encoder.(*messageEncoder)
 		err = e.encode(r)
 		messages, tail := e.body()
-		call.Body = wire.Body{h.Buf, messages, tail}
+		call.Body = llm.Body{h.Buf, messages, tail}
 	})
 	return call, err
 }

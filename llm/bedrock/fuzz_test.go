@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // checked fails on answers that violate the decoder's contract.
@@ -32,7 +32,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte("event: contentBlockDelta\ndata: {\"delta\":{\"reasoningContent\":{\"redactedContent\":\"x\"}}}\n\nevent: contentBlockDelta\ndata: {\"delta\":{\"text\":\"x\"}}\n\nevent: messageStop\ndata: {\"stopReason\":\"max_tokens\"}\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a := wire.NewAssembler(Name, "m", nil)
-		err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Body: bytes.NewReader(data), Stream: true, Limits: wire.Limits{MaxEvent: 1 << 20}}, a)
+		err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Body: bytes.NewReader(data), Stream: true, Limits: llm.Limits{MaxEvent: 1 << 20}}, a)
 		checked(t, a.Response(), err)
 	})
 }

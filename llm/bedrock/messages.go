@@ -6,8 +6,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // messageEncoder writes messages append-only. The last one stays open for the next parts.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // benchStream returns a stream like OpenAI's: text, a tool call and token counts.
@@ -33,7 +33,7 @@ func benchStream() (stream []byte, events int) {
 
 func BenchmarkStream(b *testing.B) {
 	stream, events := benchStream()
-	d := NewDialect(Quirks{})
+	d := NewDialect(Config{})
 	h := http.Header{"Content-Type": {"text/event-stream"}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -57,7 +57,7 @@ func benchMessages() []llm.Message {
 }
 
 func BenchmarkEncode200(b *testing.B) {
-	d := NewDialect(Quirks{})
+	d := NewDialect(Config{})
 	messages := benchMessages()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -68,7 +68,7 @@ func BenchmarkEncode200(b *testing.B) {
 }
 
 func BenchmarkEncode200Cached(b *testing.B) {
-	d := NewDialect(Quirks{})
+	d := NewDialect(Config{})
 	messages := benchMessages()
 	cache := new(llm.Cache)
 	r := &llm.Request{Model: "m", Messages: messages[:len(messages):len(messages)], Tools: someTools, Cache: cache}

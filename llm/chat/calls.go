@@ -3,7 +3,7 @@ package chat
 import (
 	"strconv"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // call decodes a tool call, or a piece of one.

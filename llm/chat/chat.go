@@ -1,8 +1,8 @@
 // Package chat implements OpenAI's Chat Completions protocol for all compatible servers: hosted vendors, gateways
 // and local servers.
 //
-// Servers differ in the requests they accept. A [Quirks] value describes the differences. [QuirksFor] selects it by
-// model and base URL host, unless Config.Quirks is set. Answers need no table: the decoder accepts every known form
+// Servers differ in the requests they accept. The type quirks describes the differences, which depend on
+// the model and the base URL's host. Answers need no table: the decoder accepts every known form
 // from every server. Package texttools recovers tool calls that a model wrote as text.
 //
 // # Differences from llm.Request
@@ -26,7 +26,7 @@
 // ("reasoning_content"), an object with a type is a content part (Mistral), and any other object contains whole members
 // ("reasoning_details"). The state of a ToolCall, and an Opaque part with kind "message", contain further members for
 // the call or the message. The state of a Text part is its content part. Thinking without state for this dialect and
-// model is not sent, but see [Quirks].ReasoningDue.
+// model is not sent, but see quirks.ReasoningDue.
 //
 // # Settings
 //
@@ -49,8 +49,8 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/internal/texttools"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Name is the dialect's name.
@@ -61,47 +61,65 @@ const BaseURL = "https://api.openai.com/v1"
 
 // Config configures a provider.
 type Config struct {
-	wire.Endpoint
+	llm.Endpoint
 	Catalogue *llm.Catalogue // default: llm.DefaultCatalogue()
-	Quirks    *Quirks        // default: QuirksFor the base URL and the model
+	// Like is the base URL of the server that this one stands for, such as the vendor behind a gateway. Differences from
+	// OpenAI's API that are known for that server apply.
+	Like string
+
+	quirks *quirks // instead of those known for the server
 }
 
-// Provider calls a Chat Completions server.
-type Provider struct {
+type provider struct {
 	*wire.Provider
 	dialect *dialect
 }
 
 // New returns a provider. By default its name is "chat" and its base URL [BaseURL].
-func New(c Config) *Provider {
+func New(c Config) llm.Provider {
 	if c.Name == "" {
 		c.Name = "chat"
 	}
 	if c.BaseURL == "" {
 		c.BaseURL = BaseURL
 	}
-	d := &dialect{provider: c.Name, baseURL: c.BaseURL, catalogue: c.Catalogue, cacheKey: Name + " " + c.BaseURL}
-	if d.catalogue == nil {
-		d.catalogue = llm.DefaultCatalogue()
+	if c.Catalogue == nil {
+		c.Catalogue = llm.DefaultCatalogue()
 	}
-	if c.Quirks != nil {
-		d.fix(*c.Quirks)
-	}
-	return &Provider{wire.NewProvider(d, c.Endpoint), d}
+	d := newDialect(c)
+	return &provider{wire.NewProvider(d, c.Endpoint), d}
 }
 
-// Stream calls the model. It recovers tool calls written as text, unless Quirks.NoTextTools is set.
-func (p *Provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
+// Stream calls the model. It recovers tool calls written as text, unless quirks.NoTextTools is set.
+func (p *provider) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	if p.dialect.quirks(r.Model).NoTextTools {
 		return p.Provider.Stream(ctx, r)
 	}
 	return texttools.Recover(p.Provider.Stream)(ctx, r)
 }
 
-// NewDialect returns the protocol with fixed quirks. The zero Quirks describe OpenAI's own API.
-func NewDialect(q Quirks) wire.Dialect {
-	d := new(dialect)
-	d.fix(q)
+// NewDialect returns the protocol. Without a base URL it is OpenAI's published API, for any model.
+func NewDialect(c Config) wire.Dialect {
+	if c.BaseURL == "" && c.quirks == nil {
+		c.quirks = new(quirks)
+	}
+	return newDialect(c)
+}
+
+func newDialect(c Config) *dialect {
+	d := &dialect{
+		fixed:     c.quirks,
+		provider:  c.Name,
+		server:    c.BaseURL,
+		catalogue: c.Catalogue,
+		cacheKey:  Name + " " + c.BaseURL,
+	}
+	if d.fixed != nil {
+		d.cacheKey = fmt.Sprintf("%s %v", Name, *d.fixed)
+	}
+	if c.Like != "" && quirksFor(c.Like, "") != compatible {
+		d.server = c.Like
+	}
 	return d
 }
 
@@ -112,7 +130,7 @@ func Azure(resource, apiVersion string, c Config) Config {
 	if apiVersion != "" {
 		c.BaseURL = strings.TrimRight(resource, "/") + "/openai/deployments"
 		c.Query = "api-version=" + url.QueryEscape(apiVersion)
-		c.Rewrite = func(r *llm.Request, call *wire.Call) error {
+		c.Rewrite = func(r *llm.Request, call *llm.Call) error {
 			call.Path = "/" + url.PathEscape(r.Model) + call.Path
 			return nil
 		}
@@ -120,33 +138,25 @@ func Azure(resource, apiVersion string, c Config) Config {
 	if c.Name == "" {
 		c.Name = "azure"
 	}
-	if c.Quirks == nil {
-		q := azure
-		c.Quirks = &q
-	}
+	c.Like = "https://x.openai.azure.com"
 	return c
 }
 
 type dialect struct {
-	fixed     *Quirks
+	fixed     *quirks
 	provider  string
-	baseURL   string
+	server    string // base URL that quirks are known for
 	catalogue *llm.Catalogue
 	cacheKey  string // key of the encoder in an llm.Cache
 }
 
-func (d *dialect) fix(q Quirks) {
-	d.fixed = &q
-	d.cacheKey = fmt.Sprintf("%s %v", Name, q)
-}
-
 func (d *dialect) Name() string { return Name }
 
-func (d *dialect) quirks(model string) Quirks {
+func (d *dialect) quirks(model string) quirks {
 	if d.fixed != nil {
 		return *d.fixed
 	}
-	return QuirksFor(d.baseURL, model)
+	return quirksFor(d.server, model)
 }
 
 // Authorize sets the header with the API key.

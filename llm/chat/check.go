@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // cacheControl is the member that requests a prompt cache.
@@ -13,7 +13,7 @@ const cacheControl = "cache_control"
 
 // check returns an error for settings that the server or the model refuses. It returns the value for cache_control, or
 // nil.
-func (d *dialect) check(r *llm.Request, q Quirks, m llm.Model) (caches []byte, err error) {
+func (d *dialect) check(r *llm.Request, q quirks, m llm.Model) (caches []byte, err error) {
 	effort := cmp.Or(wire.Effort(r.Effort, m.Efforts), m.Rules.DefaultEffort)
 	thinks := m.Reasoning && effort != "none"
 	sampled := *r
@@ -40,7 +40,7 @@ func (d *dialect) check(r *llm.Request, q Quirks, m llm.Model) (caches []byte, e
 }
 
 // caching returns the value of cache_control.
-func (d *dialect) caching(r *llm.Request, q Quirks, m llm.Model) ([]byte, error) {
+func (d *dialect) caching(r *llm.Request, q quirks, m llm.Model) ([]byte, error) {
 	rules, ours := m.Rules, m.Provider == d.provider && m.Rules.Cache == cacheControl
 	if q.CacheControl && rules.Cache == "" {
 		rules.Cache, rules.CacheTTLs = cacheControl, []string{"5m", "1h"}

@@ -12,16 +12,15 @@ import (
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/llmtest/conformance"
-	"github.com/reins-agent/reins/llm/wire"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	for name, c := range map[string]chat.Config{"compatible": {}, "text tools off": {Quirks: &chat.Quirks{NoTextTools: true}}, "published": {Quirks: &chat.Quirks{}}} {
+	for name, c := range map[string]chat.Config{"compatible": {}, "text tools off": chat.Config{}.With(chat.Quirks{NoTextTools: true}), "published": chat.Config{}.With(chat.Quirks{})} {
 		t.Run(name, func(t *testing.T) {
-			conformance.Run(t, conformance.Subject{Dialect: chat.Name, Model: "gpt-test", Open: func(e wire.Endpoint) llm.Provider {
+			conformance.Run(t, conformance.Subject{Dialect: chat.Name, Model: "gpt-test", Open: func(e llm.Endpoint) llm.Provider {
 				c.Endpoint = e
 				return chat.New(c)
 			}})
@@ -37,7 +36,7 @@ func TestAzure_RequestsGoToTheDeployment(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, version := range []string{"2024-10-21", ""} {
-		config := chat.Azure(server.URL+"/", version, chat.Config{Endpoint: wire.Endpoint{APIKey: "secret-key", HTTPClient: server.Client()}})
+		config := chat.Azure(server.URL+"/", version, chat.Config{Endpoint: llm.Endpoint{APIKey: "secret-key", HTTPClient: server.Client()}})
 		p := chat.New(config)
 		if _, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "my gpt", Unary: true, Messages: []llm.Message{llm.UserText("hi")}})); err != nil {
 			t.Fatal(err)
@@ -71,10 +70,10 @@ func TestStream_RecoversTextToolsExceptForOpenAI(t *testing.T) {
 		calls  int
 	}{
 		"by default": {chat.Config{}, 1},
-		"off":        {chat.Config{Quirks: &chat.Quirks{NoTextTools: true}}, 0},
-		"OpenAI":     {chat.Config{Quirks: &openai}, 0},
+		"off":        {chat.Config{}.With(chat.Quirks{NoTextTools: true}), 0},
+		"OpenAI":     {chat.Config{}.With(openai), 0},
 	} {
-		c.config.Endpoint = wire.Endpoint{BaseURL: server.BaseURL(chat.Name), APIKey: "key", HTTPClient: client}
+		c.config.Endpoint = llm.Endpoint{BaseURL: server.BaseURL(chat.Name), APIKey: "key", HTTPClient: client}
 		r := &llm.Request{Model: "m", Messages: []llm.Message{llm.UserText("hi")}, Tools: []llm.ToolDef{{Name: "read", Parameters: json.RawMessage(`{"type":"object"}`)}}}
 		resp, err := llm.Collect(chat.New(c.config).Stream(context.Background(), r))
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // interaction is a recorded exchange.
@@ -66,7 +66,7 @@ func decode(i interaction) (*llm.Response, error) {
 		h.Set(k, v)
 	}
 	a := wire.NewAssembler(Name, i.Model, nil)
-	err := wire.Read(NewDialect(Quirks{}), wire.Answer{Status: i.Response.Status, Header: h, Body: bytes.NewReader(i.body()), Stream: i.Streaming}, a)
+	err := wire.Read(NewDialect(Config{}), wire.Answer{Status: i.Response.Status, Header: h, Body: bytes.NewReader(i.body()), Stream: i.Streaming}, a)
 	return a.Response(), err
 }
 
@@ -296,7 +296,7 @@ func events(i interaction) [][]byte {
 }
 
 func TestCorpus_EveryRequestEncodesToItself(t *testing.T) {
-	d := NewDialect(Quirks{})
+	d := NewDialect(Config{})
 	count, paths := 0, map[string]int{}
 	for _, i := range recordings(t) {
 		if i.Request.Body == nil {

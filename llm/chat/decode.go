@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Decode decodes a whole answer.

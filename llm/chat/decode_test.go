@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // read decodes a streamed answer.
@@ -20,7 +20,7 @@ func read(stream string) (*llm.Response, []llm.StreamEvent, error) {
 	if !strings.HasPrefix(stream, "{") {
 		h.Set("Content-Type", "text/event-stream")
 	}
-	err := wire.Read(NewDialect(Quirks{}), wire.Answer{Status: 200, Header: h, Body: strings.NewReader(stream), Stream: true}, a)
+	err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Header: h, Body: strings.NewReader(stream), Stream: true}, a)
 	return a.Response(), events, err
 }
 
@@ -184,7 +184,7 @@ func TestEncode_SendsAnswersBackWithTheirState(t *testing.T) {
 		"google call":       `{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]}`,
 	} {
 		a := wire.NewAssembler(Name, "m", nil)
-		d := NewDialect(Quirks{})
+		d := NewDialect(Config{})
 		if err := d.Decode([]byte(`{"choices":[{"index":0,"message":`+message+`,"finish_reason":"stop"}]}`), a); err != nil {
 			t.Fatal(name, err)
 		}
@@ -200,7 +200,7 @@ func TestEncode_SendsAnswersBackWithTheirState(t *testing.T) {
 
 func TestDecode_ReturnsAnUnknownBodyAsAnOpaquePart(t *testing.T) {
 	a := wire.NewAssembler(Name, "m", nil)
-	if err := NewDialect(Quirks{}).Decode([]byte(`{"hello":1}`), a); err != nil {
+	if err := NewDialect(Config{}).Decode([]byte(`{"hello":1}`), a); err != nil {
 		t.Fatal(err)
 	}
 	if got := summary(a.Response()); got != `opaque(response|{"hello":1}) other/` {

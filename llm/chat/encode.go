@@ -8,16 +8,16 @@ import (
 	"maps"
 	"net/http"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Encode encodes a request. The messages come last, so that the body is a prefix of the next request in the
 // conversation.
-func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
+func (d *dialect) Encode(r *llm.Request) (*llm.Call, error) {
 	q := d.quirks(r.Model)
 	opts := r.Options[Name]
-	call := &wire.Call{Path: "/chat/completions", Header: http.Header{}, Stream: !r.Unary}
+	call := &llm.Call{Path: "/chat/completions", Header: http.Header{}, Stream: !r.Unary}
 	for k, v := range opts.Header {
 		call.Header.Set(k, v)
 	}
@@ -32,12 +32,12 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	call.Body = wire.Body{head, messages, tail}
+	call.Body = llm.Body{head, messages, tail}
 	return call, nil
 }
 
 // messages encodes the conversation: the part that the next request repeats, and the rest.
-func (d *dialect) messages(r *llm.Request, q Quirks, caches []byte) (fixed, tail []byte, err error) {
+func (d *dialect) messages(r *llm.Request, q quirks, caches []byte) (fixed, tail []byte, err error) {
 	encode := func(e *conversation) {
 		e.quirks, e.model, e.caches, e.serves = q, r.Model, caches, d.serves
 		e.vision = true
@@ -58,7 +58,7 @@ func (d *dialect) messages(r *llm.Request, q Quirks, caches []byte) (fixed, tail
 }
 
 // head encodes everything before the messages, with their opening bracket.
-func (d *dialect) head(r *llm.Request, q Quirks, m llm.Model, known bool, caches []byte) []byte {
+func (d *dialect) head(r *llm.Request, q quirks, m llm.Model, known bool, caches []byte) []byte {
 	h := head{Head: wire.Head{Encoder: wire.Encoder{Buf: make([]byte, 0, wire.HeadSize(r))}, Options: r.Options[Name].Body}}
 	h.drop("messages")
 	h.Open('{')
@@ -148,7 +148,7 @@ func (h *head) member(key []byte, value wire.Value) {
 	h.Raw(value)
 }
 
-func (h *head) sampling(r *llm.Request, q Quirks, maxTokens int64) {
+func (h *head) sampling(r *llm.Request, q quirks, maxTokens int64) {
 	if maxTokens > 0 && h.Set(cmp.Or(q.MaxTokens, "max_completion_tokens")) {
 		h.Int(maxTokens)
 	}
@@ -171,19 +171,19 @@ func (h *head) sampling(r *llm.Request, q Quirks, maxTokens int64) {
 }
 
 // effort writes the reasoning effort in the server's form, as the nearest supported value.
-func (h *head) effort(r *llm.Request, q Quirks, supported []string) {
+func (h *head) effort(r *llm.Request, q quirks, supported []string) {
 	if r.Effort == "" && r.ThinkingBudget == nil {
 		return
 	}
 	effort := r.Effort
-	if effort != "none" || q.Effort != EffortTypeWord {
+	if effort != "none" || q.Effort != effortTypeWord {
 		effort = wire.Effort(effort, supported)
 	}
 	on := effort != "none"
 	words := len(supported) > 0 && on && effort != ""
 	var e wire.Encoder
 	switch q.Effort {
-	case EffortObject:
+	case effortObject:
 		e.Open('{')
 		if effort != "" {
 			e.Key("effort")
@@ -194,42 +194,42 @@ func (h *head) effort(r *llm.Request, q Quirks, supported []string) {
 		}
 		e.Close('}')
 		h.merge("reasoning", e.Buf)
-	case EffortType, EffortAdaptive, EffortTypeWord:
-		if !words || q.Effort == EffortTypeWord {
+	case effortType, effortAdaptive, effortTypeWord:
+		if !words || q.Effort == effortTypeWord {
 			h.merge("thinking", thinkingType(q, on))
 		}
-	case EffortEnable:
+	case effortEnable:
 		if (!words || r.ThinkingBudget != nil) && h.Set("enable_thinking") {
 			h.Bool(on)
 		}
 		if r.ThinkingBudget != nil && h.Set("thinking_budget") {
 			h.Int(int64(*r.ThinkingBudget))
 		}
-	case EffortTemplate:
+	case effortTemplate:
 		h.merge("chat_template_kwargs", fmt.Appendf(nil, `{"enable_thinking":%t}`, on))
 		words = false
-	case EffortNone:
+	case effortNone:
 		words = false
 	}
-	word := q.Effort == EffortWord || q.Effort == EffortTypeWord && on || words && q.Effort != EffortObject
+	word := q.Effort == effortWord || q.Effort == effortTypeWord && on || words && q.Effort != effortObject
 	if word && effort != "" && h.Set("reasoning_effort") {
 		h.Str(effort)
 	}
 }
 
 // thinkingType returns the object that switches thinking on or off.
-func thinkingType(q Quirks, on bool) []byte {
+func thinkingType(q quirks, on bool) []byte {
 	switch {
 	case !on:
 		return []byte(`{"type":"disabled"}`)
-	case q.Effort == EffortAdaptive:
+	case q.Effort == effortAdaptive:
 		return []byte(`{"type":"adaptive"}`)
 	}
 	return []byte(`{"type":"enabled"}`)
 }
 
 // output requests JSON.
-func (h *head) output(o *llm.OutputFormat, q Quirks) {
+func (h *head) output(o *llm.OutputFormat, q quirks) {
 	if o == nil || !h.Set("response_format") {
 		return
 	}
@@ -257,7 +257,7 @@ func (h *head) output(o *llm.OutputFormat, q Quirks) {
 }
 
 // tools writes the tools, and the members that servers refuse without tools.
-func (h *head) tools(r *llm.Request, q Quirks) {
+func (h *head) tools(r *llm.Request, q quirks) {
 	n := 0
 	for _, t := range r.Tools {
 		if offered(t, r.Model) {
@@ -288,7 +288,7 @@ func offered(t llm.ToolDef, model string) bool {
 	return t.Hosted.Dialect == "" || t.Hosted.For(Name, model)
 }
 
-func (h *head) choice(c llm.ToolChoice, q Quirks) {
+func (h *head) choice(c llm.ToolChoice, q quirks) {
 	mode := string(c.Mode)
 	if mode == "" || c.Mode == llm.ToolNamed && c.Name == "" {
 		return
@@ -314,7 +314,7 @@ func (h *head) choice(c llm.ToolChoice, q Quirks) {
 	h.Close('}')
 }
 
-func (h *head) tool(t llm.ToolDef, q Quirks) {
+func (h *head) tool(t llm.ToolDef, q quirks) {
 	if t.Hosted.Dialect != "" {
 		h.Raw(t.Hosted.Data)
 		return

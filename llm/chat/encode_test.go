@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 	"pgregory.net/rapid"
 )
 
@@ -66,10 +66,10 @@ func body(t testing.TB, d wire.Dialect, r *llm.Request) []byte {
 }
 
 func dialects() map[string]wire.Dialect {
-	out := map[string]wire.Dialect{"published": NewDialect(Quirks{}), "compatible": NewDialect(compatible)}
+	out := map[string]wire.Dialect{"published": NewDialect(Config{}), "compatible": fixed(compatible)}
 	for _, v := range vendors {
 		if len(v.hosts) > 0 {
-			out[v.hosts[0]] = NewDialect(v.quirks)
+			out[v.hosts[0]] = fixed(v.quirks)
 		}
 	}
 	return out
@@ -118,21 +118,21 @@ func TestEncode_MergesConsecutiveUserMessagesWhereRolesMustAlternate(t *testing.
 		}
 		return roles, texts
 	}
-	got, texts := roles(NewDialect(compatible))
+	got, texts := roles(fixed(compatible))
 	if want := []string{"user", "assistant", "tool", "user", "assistant", "user", "system", "user"}; !slices.Equal(got, want) {
 		t.Errorf("got roles %v, want %v", got, want)
 	}
 	if want := "the task\n\na summary\n\nin two parts"; texts[0] != want {
 		t.Errorf("got first message %q, want %q", texts[0], want)
 	}
-	if got, _ := roles(NewDialect(openai)); len(got) != len(messages)+1 { // the image has its own message
+	if got, _ := roles(fixed(openai)); len(got) != len(messages)+1 { // the image has its own message
 		t.Errorf("OpenAI got %v, want %d messages", got, len(messages)+1)
 	}
 }
 
 func TestEncode_TheCacheDoesNotChangeTheBody(t *testing.T) {
-	d := NewDialect(Quirks{})
-	other := NewDialect(compatible)
+	d := NewDialect(Config{})
+	other := fixed(compatible)
 	rapid.Check(t, func(t *rapid.T) {
 		cache := new(llm.Cache)
 		talks := [][]llm.Message{longTalk(4, "m"), longTalk(3, "m")}
@@ -159,10 +159,10 @@ func TestEncode_TheCacheDoesNotChangeTheBody(t *testing.T) {
 }
 
 func TestEncode_ReturnedBytesDoNotChange(t *testing.T) {
-	d := NewDialect(Quirks{})
+	d := NewDialect(Config{})
 	messages := longTalk(20, "m")
 	cache := new(llm.Cache)
-	var calls []*wire.Call
+	var calls []*llm.Call
 	var copies [][]byte
 	for n := 1; n <= len(messages); n++ {
 		call, err := d.Encode(&llm.Request{Model: "m", Messages: messages[:n:n], Cache: cache})
@@ -186,34 +186,34 @@ func TestEncode_AssistantMessages(t *testing.T) {
 	foreign := llm.State{Dialect: "anthropic", Data: []byte("sig")}
 	for name, c := range map[string]struct {
 		parts  []llm.Part
-		quirks Quirks
+		quirks quirks
 		want   string
 	}{
-		"calls without text have null content": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f"}}, Quirks{},
+		"calls without text have null content": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f"}}, quirks{},
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}`},
-		"texts of an assistant are joined": {[]llm.Part{llm.Text{Text: "a"}, llm.Text{Text: "b"}}, Quirks{}, `{"role":"assistant","content":"ab"}`},
-		"foreign thinking is dropped":      {[]llm.Part{llm.Thinking{Text: "x", State: foreign}, llm.Text{Text: "a"}}, Quirks{}, `{"role":"assistant","content":"a"}`},
-		"foreign opaque parts are dropped": {[]llm.Part{llm.Opaque{Kind: "x", State: foreign}, llm.Text{Text: "a"}}, Quirks{}, `{"role":"assistant","content":"a"}`},
-		"thinking of another model is dropped": {[]llm.Part{llm.Thinking{Text: "x", State: llm.State{Dialect: Name, Model: "n", Data: []byte(`"reasoning"`)}}, llm.Text{Text: "a"}}, Quirks{},
+		"texts of an assistant are joined": {[]llm.Part{llm.Text{Text: "a"}, llm.Text{Text: "b"}}, quirks{}, `{"role":"assistant","content":"ab"}`},
+		"foreign thinking is dropped":      {[]llm.Part{llm.Thinking{Text: "x", State: foreign}, llm.Text{Text: "a"}}, quirks{}, `{"role":"assistant","content":"a"}`},
+		"foreign opaque parts are dropped": {[]llm.Part{llm.Opaque{Kind: "x", State: foreign}, llm.Text{Text: "a"}}, quirks{}, `{"role":"assistant","content":"a"}`},
+		"thinking of another model is dropped": {[]llm.Part{llm.Thinking{Text: "x", State: llm.State{Dialect: Name, Model: "n", Data: []byte(`"reasoning"`)}}, llm.Text{Text: "a"}}, quirks{},
 			`{"role":"assistant","content":"a"}`},
-		"own thinking is sent back in its member": {[]llm.Part{llm.Thinking{Text: "x", State: state(`"reasoning_content"`)}, llm.Text{Text: "a"}}, Quirks{},
+		"own thinking is sent back in its member": {[]llm.Part{llm.Thinking{Text: "x", State: state(`"reasoning_content"`)}, llm.Text{Text: "a"}}, quirks{},
 			`{"role":"assistant","content":"a","reasoning_content":"x"}`},
-		"the server's member wins": {[]llm.Part{llm.Thinking{Text: "x", State: state(`"reasoning_content"`)}, llm.Text{Text: "a"}}, Quirks{Reasoning: "reasoning"},
+		"the server's member wins": {[]llm.Part{llm.Thinking{Text: "x", State: state(`"reasoning_content"`)}, llm.Text{Text: "a"}}, quirks{Reasoning: "reasoning"},
 			`{"role":"assistant","content":"a","reasoning":"x"}`},
-		"missing reasoning is sent empty where it is required": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: "{}"}}, Quirks{ReasoningDue: true},
+		"missing reasoning is sent empty where it is required": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: "{}"}}, quirks{ReasoningDue: true},
 			`{"role":"assistant","content":null,"reasoning_content":"","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}`},
-		"a thinking part is sent back in place": {[]llm.Part{llm.Thinking{Text: "x", State: state(`{"type":"thinking","thinking":[]}`)}, llm.Text{Text: "a"}}, Quirks{},
+		"a thinking part is sent back in place": {[]llm.Part{llm.Thinking{Text: "x", State: state(`{"type":"thinking","thinking":[]}`)}, llm.Text{Text: "a"}}, quirks{},
 			`{"role":"assistant","content":[{"type":"thinking","thinking":[]},{"type":"text","text":"a"}]}`},
-		"broken arguments are wrapped": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: `{"a`}}, Quirks{},
+		"broken arguments are wrapped": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: `{"a`}}, quirks{},
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"_raw\":\"{\\\"a\"}"}}]}`},
-		"free text of a custom call is wrapped": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: "hi", Custom: true}}, Quirks{},
+		"free text of a custom call is wrapped": {[]llm.Part{llm.ToolCall{ID: "1", Name: "f", Arguments: "hi", Custom: true}}, quirks{},
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"input\":\"hi\"}"}}]}`},
-		"an empty message is dropped": {[]llm.Part{llm.Thinking{Text: "x", State: foreign}}, Quirks{}, ``},
-		"a refusal is sent back":      {[]llm.Part{llm.Opaque{Kind: "refusal", State: state(`{"refusal":"no"}`)}}, Quirks{}, `{"role":"assistant","content":"","refusal":"no"}`},
+		"an empty message is dropped": {[]llm.Part{llm.Thinking{Text: "x", State: foreign}}, quirks{}, ``},
+		"a refusal is sent back":      {[]llm.Part{llm.Opaque{Kind: "refusal", State: state(`{"refusal":"no"}`)}}, quirks{}, `{"role":"assistant","content":"","refusal":"no"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleAssistant, Parts: c.parts}}}
-			got := string(body(t, NewDialect(c.quirks), r))
+			got := string(body(t, fixed(c.quirks), r))
 			_, got, _ = strings.Cut(got, `"messages":[`)
 			if got = strings.TrimSuffix(got, "]}"); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
@@ -227,7 +227,7 @@ func TestEncode_ToolResults(t *testing.T) {
 		llm.ToolResult{ID: "call_123456", Name: "f", Parts: []llm.Part{llm.Text{Text: "a"}, llm.Image{Media: llm.Media{URL: "https://x/y.png"}}}},
 		llm.ToolResult{ID: "abcdefghi", Name: "g", Parts: []llm.Part{llm.Text{Text: "bad"}}, IsError: true})
 	r := &llm.Request{Model: "m", Messages: []llm.Message{results, llm.UserText("go on")}}
-	plain := string(body(t, NewDialect(Quirks{}), r))
+	plain := string(body(t, NewDialect(Config{}), r))
 	for _, want := range []string{
 		`{"role":"tool","tool_call_id":"call_123456","content":"a\n(The tool also returned files; they follow in the next user message.)"},{"role":"tool","tool_call_id":"abcdefghi","content":"Error: bad"},{"role":"user","content":[{"type":"text"`,
 		`{"type":"image_url","image_url":{"url":"https://x/y.png"}}]},{"role":"user","content":"go on"}]}`,
@@ -236,7 +236,7 @@ func TestEncode_ToolResults(t *testing.T) {
 			t.Errorf("want\n%s\nin\n%s", want, plain)
 		}
 	}
-	mistral := string(body(t, NewDialect(QuirksFor("https://api.mistral.ai/v1", "m")), r))
+	mistral := string(body(t, fixed(quirksFor("https://api.mistral.ai/v1", "m")), r))
 	for _, want := range []string{`"tool_call_id":"abcdefghi","name":"g"`, `"content":[{"type":"text","text":"a"},{"type":"image_url"`, `{"role":"assistant","content":"Understood."},{"role":"user","content":"go on"}`} {
 		if !strings.Contains(mistral, want) {
 			t.Errorf("want\n%s\nin\n%s", want, mistral)
@@ -270,7 +270,7 @@ func TestEncode_HeadFollowsTheQuirks(t *testing.T) {
 		{"http://localhost:8000/v1", r, `"max_tokens":10`},
 		{"https://api.mistral.ai/v1", r, `{"model":"m","stream":true,"max_tokens":10`},
 	} {
-		d := NewDialect(QuirksFor(c.url, c.r.Model))
+		d := fixed(quirksFor(c.url, c.r.Model))
 		if got := string(body(t, d, &c.r)); !strings.Contains(got, c.want) {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.url, got, c.want)
 		}
@@ -282,7 +282,7 @@ func TestEncode_OptionsComeLastAndWin(t *testing.T) {
 		Name:     {Body: map[string]json.RawMessage{"temperature": []byte("1"), "seed": []byte("7"), "messages": []byte("[1]"), "stream_options": []byte(`{"x":1}`), "reasoning_effort": []byte("null")}, Header: map[string]string{"X-Title": "t"}},
 		"gemini": {Body: map[string]json.RawMessage{"a": []byte("1")}},
 	}}
-	d := NewDialect(Quirks{})
+	d := NewDialect(Config{})
 	want := `{"model":"m","stream":true,"stream_options":{"include_usage":true,"x":1},"seed":7,"temperature":1,"messages":[]}`
 	if got := string(body(t, d, r)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -296,7 +296,7 @@ func TestEncode_OptionsComeLastAndWin(t *testing.T) {
 func TestEncode_UnreadableMediaIsAnError(t *testing.T) {
 	r := &llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{llm.Image{Media: llm.Media{Path: "no/such/file.png"}}}}}, Cache: new(llm.Cache)}
 	for range 2 {
-		if _, err := NewDialect(Quirks{}).Encode(r); llm.KindOf(err) != llm.ErrInvalidRequest {
+		if _, err := NewDialect(Config{}).Encode(r); llm.KindOf(err) != llm.ErrInvalidRequest {
 			t.Errorf("got error %v, want an invalid request", err)
 		}
 	}

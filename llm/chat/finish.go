@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // finishReason returns the reason for a server's word, in any case.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // contract checks the rules for events.
@@ -43,13 +43,13 @@ func fuzzRead(t *testing.T, data []byte, stream bool) {
 	if stream {
 		h.Set("Content-Type", "text/event-stream")
 	}
-	err := wire.Read(NewDialect(Quirks{}), wire.Answer{Status: 200, Header: h, Body: bytes.NewReader(data), Stream: stream}, a)
+	err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Header: h, Body: bytes.NewReader(data), Stream: stream}, a)
 	contract(t, events, a.Response(), err)
 	if err != nil {
 		return
 	}
 	// Every decoded answer can be sent back.
-	call, err := NewDialect(Quirks{}).Encode(&llm.Request{Model: "m", Messages: []llm.Message{a.Response().Message}})
+	call, err := NewDialect(Config{}).Encode(&llm.Request{Model: "m", Messages: []llm.Message{a.Response().Message}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model":"m","stream":true,"stop":"x","max_tokens":3,"tools":[{"type":"function","function":{"name":"f","parameters":{}}}],"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aa"}}]}]}`))
 	f.Add([]byte(`{"model":"m","messages":[{"role":"assistant","content":null,"reasoning":"a","tool_calls":[{"id":"1","function":{"name":"f","arguments":"x"}}]},{"role":"tool","tool_call_id":"1","content":"r","name":"f"},{"role":"function","name":"f","content":"x"}],"reasoning":{"effort":"low"},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{}}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d := NewDialect(Quirks{})
+		d := NewDialect(Config{})
 		r, dropped, err := requests.Parse(d, data)
 		if err != nil {
 			return

@@ -8,26 +8,26 @@ import (
 	"testing/iotest"
 
 	"github.com/reins-agent/reins/internal/exchanges"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // replay returns a provider whose server answers with these recordings, one after the other.
-func replay(t *testing.T, names ...string) (*Provider, *exchanges.Server) {
+func replay(t *testing.T, names ...string) (llm.Provider, *exchanges.Server) {
 	t.Helper()
 	srv := exchanges.Serve(t, func(exchanges.Request) string {
 		name := names[0]
 		names = names[1:]
 		return name
 	})
-	return provider(t, srv.URL+"/v1", nil), srv
+	return local(t, srv.URL+"/v1", nil), srv
 }
 
-func provider(t *testing.T, baseURL string, c *llm.Catalogue) *Provider {
+func local(t *testing.T, baseURL string, c *llm.Catalogue) llm.Provider {
 	t.Helper()
-	client := wire.NewHTTPClient(wire.Limits{})
+	client := wire.NewHTTPClient(llm.Limits{})
 	t.Cleanup(client.CloseIdleConnections)
-	return New(Config{Endpoint: wire.Endpoint{Name: "local", BaseURL: baseURL, HTTPClient: client}, Catalogue: c})
+	return New(Config{Endpoint: llm.Endpoint{Name: "local", BaseURL: baseURL, HTTPClient: client}, Catalogue: c})
 }
 
 func hello(parts ...llm.Part) *llm.Request {
@@ -84,11 +84,11 @@ func TestLocal_ErrorsHaveTheirKind(t *testing.T) {
 
 func TestLocal_ABaseURLWithoutV1IsExplained(t *testing.T) {
 	srv := exchanges.Serve(t, func(r exchanges.Request) string { return "ollama-no-v1" })
-	_, err := llm.Collect(provider(t, srv.URL, nil).Stream(t.Context(), hello()))
+	_, err := llm.Collect(local(t, srv.URL, nil).Stream(t.Context(), hello()))
 	if llm.KindOf(err) != llm.ErrNotFound || !strings.Contains(err.Error(), "need "+srv.URL+"/v1") {
 		t.Errorf("without a path: %v", err)
 	}
-	_, err = llm.Collect(provider(t, srv.URL+"/v1", nil).Stream(t.Context(), hello()))
+	_, err = llm.Collect(local(t, srv.URL+"/v1", nil).Stream(t.Context(), hello()))
 	if err == nil || strings.Contains(err.Error(), "base URL") {
 		t.Errorf("with a path: %v", err)
 	}
@@ -156,11 +156,11 @@ func TestInline_SplitsInEveryPlace(t *testing.T) {
 }
 
 func TestInline_OnlyBeforeOtherPartsAndForServersThatMayNeedIt(t *testing.T) {
-	read := func(q Quirks, lines ...string) *llm.Response {
+	read := func(q quirks, lines ...string) *llm.Response {
 		body := strings.Join(append(lines, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, "data: [DONE]"), "\n\n") + "\n\n"
 		a := wire.NewAssembler(Name, "m", nil)
 		ans := wire.Answer{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: iotest.OneByteReader(strings.NewReader(body)), Stream: true}
-		if err := wire.Read(NewDialect(q), ans, a); err != nil {
+		if err := wire.Read(fixed(q), ans, a); err != nil {
 			t.Fatal(err)
 		}
 		return a.Response()
@@ -168,14 +168,14 @@ func TestInline_OnlyBeforeOtherPartsAndForServersThatMayNeedIt(t *testing.T) {
 	say := func(member, text string) string {
 		return `data: {"choices":[{"index":0,"delta":{"` + member + `":"` + text + `"}}]}`
 	}
-	if r := read(Quirks{}, say("reasoning_content", "hm"), say("content", "<think>a</think>b")); r.Text() != "<think>a</think>b" || r.Thinking() != "hm" {
+	if r := read(quirks{}, say("reasoning_content", "hm"), say("content", "<think>a</think>b")); r.Text() != "<think>a</think>b" || r.Thinking() != "hm" {
 		t.Errorf("after thinking that the server split off: %q, %q", r.Thinking(), r.Text())
 	}
-	if r := read(Quirks{NoTextTools: true}, say("content", "<think>a</think>b")); r.Text() != "<think>a</think>b" {
+	if r := read(quirks{NoTextTools: true}, say("content", "<think>a</think>b")); r.Text() != "<think>a</think>b" {
 		t.Errorf("from a server that splits: %q", r.Text())
 	}
 	call := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":"{}"}}]}}]}`
-	if r := read(Quirks{}, say("content", "<think>a"), call); r.Thinking() != "a" || len(r.ToolCalls()) != 1 || r.Text() != "" {
+	if r := read(quirks{}, say("content", "<think>a"), call); r.Thinking() != "a" || len(r.ToolCalls()) != 1 || r.Text() != "" {
 		t.Errorf("unclosed before a call: %+v", r.Message)
 	}
 }
@@ -195,7 +195,7 @@ func TestEncode_SendsTheModelsMaxOutput(t *testing.T) {
 		srv := exchanges.Serve(t, func(exchanges.Request) string { return "ollama-text" })
 		r := hello()
 		r.Model, r.MaxTokens, r.Unary = tt.model, tt.limit, true
-		if _, err := llm.Collect(provider(t, srv.URL+"/v1", catalogue).Stream(t.Context(), r)); err != nil {
+		if _, err := llm.Collect(local(t, srv.URL+"/v1", catalogue).Stream(t.Context(), r)); err != nil {
 			t.Fatal(err)
 		}
 		body := srv.Requests("")[0].Body
@@ -213,7 +213,7 @@ func TestEncode_OmitsImagesForModelsWithoutVision(t *testing.T) {
 	srv := exchanges.Serve(t, func(exchanges.Request) string { return "ollama-image-ignored" })
 	r := hello(llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte("png")}})
 	r.Unary = true
-	if _, err := llm.Collect(provider(t, srv.URL+"/v1", catalogue).Stream(t.Context(), r)); err != nil {
+	if _, err := llm.Collect(local(t, srv.URL+"/v1", catalogue).Stream(t.Context(), r)); err != nil {
 		t.Fatal(err)
 	}
 	if body := srv.Requests("")[0].Body; strings.Contains(body, "image_url") || !strings.Contains(body, "does not accept images") {

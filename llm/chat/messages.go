@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // conversation encodes each message only once. Returned bytes never change: new messages are appended, and another
 // conversation gets a new buffer.
 type conversation struct {
-	quirks Quirks
+	quirks quirks
 	model  string
 	vision bool                    // the model accepts images
 	caches []byte                  // the value of cache_control, or nil

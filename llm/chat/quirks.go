@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Quirks describe how requests to a server differ from OpenAI's API. The zero value means no difference.
-type Quirks struct {
+// quirks describe how requests to a server differ from OpenAI's API. The zero value means no difference.
+type quirks struct {
 	// MaxTokens is the member that limits the answer; default "max_completion_tokens".
 	MaxTokens string
 	// NoDeveloper sends developer messages as system messages.
@@ -14,7 +14,7 @@ type Quirks struct {
 	// NoStreamUsage omits stream_options, which requests token counts in a stream.
 	NoStreamUsage bool
 	// Effort is the way to set the reasoning effort.
-	Effort Effort
+	Effort effortForm
 	// Reasoning is the assistant message member for reasoning text; default: the member in which the text arrived.
 	Reasoning string
 	// NoReplay never sends reasoning back.
@@ -64,69 +64,69 @@ type Quirks struct {
 	NoTextTools bool
 }
 
-// Effort is a way to set the reasoning effort.
-type Effort string
+// effortForm is a way to set the reasoning effort.
+type effortForm string
 
-// The ways to set the effort. EffortType, EffortEnable and other switches turn thinking off for "none". For models with
-// efforts in the catalogue, all but EffortTemplate and EffortNone send the nearest: as reasoning_effort instead of the
+// The ways to set the effort. effortType, effortEnable and other switches turn thinking off for "none". For models with
+// efforts in the catalogue, all but effortTemplate and effortNone send the nearest: as reasoning_effort instead of the
 // switch, unless noted otherwise.
 const (
-	EffortWord     Effort = ""                     // reasoning_effort: "high"
-	EffortObject   Effort = "reasoning"            // reasoning: {"effort": "high"} or {"max_tokens": 2000}
-	EffortType     Effort = "thinking"             // thinking: {"type": "enabled"}
-	EffortAdaptive Effort = "adaptive"             // thinking: {"type": "adaptive"}
-	EffortTypeWord Effort = "thinking+effort"      // both thinking and reasoning_effort
-	EffortEnable   Effort = "enable_thinking"      // enable_thinking: true, thinking_budget: 2000
-	EffortTemplate Effort = "chat_template_kwargs" // chat_template_kwargs: {"enable_thinking": true}
-	EffortNone     Effort = "none"                 // cannot be set
+	effortWord     effortForm = ""                     // reasoning_effort: "high"
+	effortObject   effortForm = "reasoning"            // reasoning: {"effort": "high"} or {"max_tokens": 2000}
+	effortType     effortForm = "thinking"             // thinking: {"type": "enabled"}
+	effortAdaptive effortForm = "adaptive"             // thinking: {"type": "adaptive"}
+	effortTypeWord effortForm = "thinking+effort"      // both thinking and reasoning_effort
+	effortEnable   effortForm = "enable_thinking"      // enable_thinking: true, thinking_budget: 2000
+	effortTemplate effortForm = "chat_template_kwargs" // chat_template_kwargs: {"enable_thinking": true}
+	effortNone     effortForm = "none"                 // cannot be set
 )
 
 var (
-	openai = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, Tiers: true, OpenAI: true}
-	azure  = Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoCacheKey: true, KeyHeader: "api-key", OpenAI: true}
+	openai = quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, Tiers: true, OpenAI: true}
+	azure  = quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoCacheKey: true, KeyHeader: "api-key", OpenAI: true}
 	// compatible is an unknown server.
-	compatible = Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Merge: true}
+	compatible = quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Merge: true}
 )
 
 // vendors is the table of quirks. The first matching row applies. A host matches itself and its subdomains, ":port" any
 // host with that port. A model matches if its name contains the word. Rows without hosts or models match all.
 var vendors = []struct {
 	hosts, models []string
-	quirks        Quirks
+	quirks        quirks
 }{
-	{[]string{"api.openai.com"}, []string{"gpt-3.5", "o1-mini", "o1-preview"}, Quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoDeveloper: true, Tiers: true}},
+	{[]string{"api.openai.com"}, []string{"gpt-3.5", "o1-mini", "o1-preview"}, quirks{MaxToolID: 40, NoTopK: true, NoTextTools: true, NoDeveloper: true, Tiers: true}},
 	{[]string{"api.openai.com"}, nil, openai},
 	{[]string{"openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"}, nil, azure},
-	{[]string{"openrouter.ai"}, []string{"anthropic/"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortObject, Documents: "file", CacheControl: true}},
-	{[]string{"openrouter.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortObject, Documents: "file"}},
-	{[]string{"ai-gateway.vercel.sh"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortObject, NoCacheKey: true}},
-	{[]string{"snowflakecomputing.com"}, nil, Quirks{NoDeveloper: true, Effort: EffortObject, NoCacheKey: true, NoParallel: true}},
-	{[]string{"api.mistral.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoStreamUsage: true, NoCacheKey: true, NoTopK: true, ToolNames: true, ToolIDs: 9, Bridge: true, ToolMedia: true, Documents: "document_url"}},
-	{[]string{"api.groq.com"}, nil, Quirks{NoDeveloper: true, Reasoning: "reasoning", NoCacheKey: true, NoTopK: true, Tiers: true}},
-	{[]string{"api.cerebras.ai"}, nil, Quirks{NoDeveloper: true, Reasoning: "reasoning", NoCacheKey: true, NoTopK: true}},
-	{[]string{"api.deepseek.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortTypeWord, Reasoning: "reasoning_content", ReasoningDue: true, NoSchema: true, NoParallel: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"api.z.ai", "open.bigmodel.cn"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortTypeWord, Reasoning: "reasoning_content", NoRequired: true, NoSchema: true, NoParallel: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortType, Reasoning: "reasoning_content", ReasoningDue: true, NoRequired: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com", "maas.aliyuncs.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: EffortEnable, Reasoning: "reasoning_content", NoRequired: true, NoCacheKey: true}},
-	{[]string{"xiaomimimo.com"}, nil, Quirks{NoDeveloper: true, Effort: EffortType, Reasoning: "reasoning_content", ReasoningDue: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"api.x.ai"}, nil, Quirks{NoDeveloper: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"api.perplexity.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoReplay: true, NoStreamUsage: true, NoParallel: true, NoCacheKey: true}},
-	{[]string{"generativelanguage.googleapis.com", "aiplatform.googleapis.com"}, nil, Quirks{NoDeveloper: true, NoParallel: true, NoStrict: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"api.together.xyz", "api.together.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true}},
-	{[]string{"api.fireworks.ai"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true}},
-	{[]string{"huggingface.co"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"api.minimax.io", "api.minimaxi.com"}, nil, Quirks{NoDeveloper: true, Effort: EffortAdaptive, ReasoningDue: true, Split: true, NoCacheKey: true, NoTopK: true}},
-	{[]string{"ml.cloud.ibm.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoParallel: true, NoCacheKey: true}},
-	{[]string{"api.cloudflare.com", "gateway.ai.cloudflare.com"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true}},
-	{[]string{"ollama.com", ":11434"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, Reasoning: "reasoning", NoParallel: true, NoCacheKey: true, Merge: true}},
-	{[]string{":1234"}, nil, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoParallel: true, NoCacheKey: true, Merge: true}},
-	{nil, []string{"deepseek-v4", "deepseek-v3.2", "kimi-k2"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, ReasoningDue: true, Merge: true}},
-	{nil, []string{"qwen3", "qwen-3"}, Quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Effort: EffortTemplate, Merge: true}},
+	{[]string{"openrouter.ai"}, []string{"anthropic/"}, quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: effortObject, Documents: "file", CacheControl: true}},
+	{[]string{"openrouter.ai"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: effortObject, Documents: "file"}},
+	{[]string{"ai-gateway.vercel.sh"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: effortObject, NoCacheKey: true}},
+	{[]string{"snowflakecomputing.com"}, nil, quirks{NoDeveloper: true, Effort: effortObject, NoCacheKey: true, NoParallel: true}},
+	{[]string{"api.mistral.ai"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoStreamUsage: true, NoCacheKey: true, NoTopK: true, ToolNames: true, ToolIDs: 9, Bridge: true, ToolMedia: true, Documents: "document_url"}},
+	{[]string{"api.groq.com"}, nil, quirks{NoDeveloper: true, Reasoning: "reasoning", NoCacheKey: true, NoTopK: true, Tiers: true}},
+	{[]string{"api.cerebras.ai"}, nil, quirks{NoDeveloper: true, Reasoning: "reasoning", NoCacheKey: true, NoTopK: true}},
+	{[]string{"api.deepseek.com"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: effortTypeWord, Reasoning: "reasoning_content", ReasoningDue: true, NoSchema: true, NoParallel: true, NoCacheKey: true, NoTopK: true}},
+	{[]string{"api.z.ai", "open.bigmodel.cn"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: effortTypeWord, Reasoning: "reasoning_content", NoRequired: true, NoSchema: true, NoParallel: true, NoCacheKey: true, NoTopK: true}},
+	{[]string{"api.moonshot.ai", "api.moonshot.cn", "api.kimi.com"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: effortType, Reasoning: "reasoning_content", ReasoningDue: true, NoRequired: true, NoCacheKey: true, NoTopK: true}},
+	{[]string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com", "maas.aliyuncs.com"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, Effort: effortEnable, Reasoning: "reasoning_content", NoRequired: true, NoCacheKey: true}},
+	{[]string{"xiaomimimo.com"}, nil, quirks{NoDeveloper: true, Effort: effortType, Reasoning: "reasoning_content", ReasoningDue: true, NoCacheKey: true, NoTopK: true}},
+	{[]string{"api.x.ai"}, nil, quirks{NoDeveloper: true, NoCacheKey: true, NoTopK: true}},
+	{[]string{"api.perplexity.ai"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoReplay: true, NoStreamUsage: true, NoParallel: true, NoCacheKey: true}},
+	{[]string{"generativelanguage.googleapis.com", "aiplatform.googleapis.com"}, nil, quirks{NoDeveloper: true, NoParallel: true, NoStrict: true, NoCacheKey: true, NoTopK: true}},
+	{[]string{"api.together.xyz", "api.together.ai"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true}},
+	{[]string{"api.fireworks.ai"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true}},
+	{[]string{"huggingface.co"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, NoTopK: true}},
+	{[]string{"api.minimax.io", "api.minimaxi.com"}, nil, quirks{NoDeveloper: true, Effort: effortAdaptive, ReasoningDue: true, Split: true, NoCacheKey: true, NoTopK: true}},
+	{[]string{"ml.cloud.ibm.com"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoParallel: true, NoCacheKey: true}},
+	{[]string{"api.cloudflare.com", "gateway.ai.cloudflare.com"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true}},
+	{[]string{"ollama.com", ":11434"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, Reasoning: "reasoning", NoParallel: true, NoCacheKey: true, Merge: true}},
+	{[]string{":1234"}, nil, quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoParallel: true, NoCacheKey: true, Merge: true}},
+	{nil, []string{"deepseek-v4", "deepseek-v3.2", "kimi-k2"}, quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, ReasoningDue: true, Merge: true}},
+	{nil, []string{"qwen3", "qwen-3"}, quirks{MaxTokens: "max_tokens", NoDeveloper: true, NoCacheKey: true, Effort: effortTemplate, Merge: true}},
 }
 
-// QuirksFor returns the quirks for a server and a model. Unknown servers are treated as compatible with OpenAI's older
+// quirksFor returns the quirks for a server and a model. Unknown servers are treated as compatible with OpenAI's older
 // API.
-func QuirksFor(baseURL, model string) Quirks {
+func quirksFor(baseURL, model string) quirks {
 	host, port := hostPort(baseURL)
 	model = strings.ToLower(model)
 	for i := range vendors {

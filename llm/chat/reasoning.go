@@ -3,8 +3,8 @@ package chat
 import (
 	"bytes"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // reason adds to the thinking. Member is the message member that contains more, or "" if it is in the text.

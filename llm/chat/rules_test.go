@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // ruled is a catalogue with models of several vendors.
@@ -41,13 +41,13 @@ var hosts = map[string]string{
 	"local": "http://localhost:8000/v1",
 }
 
-func ruledDialect(t *testing.T, provider string) wire.Dialect {
+func ruledDialect(t *testing.T, vendor string) wire.Dialect {
 	t.Helper()
 	c, err := llm.ReadCatalogue(strings.NewReader(ruled))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(Config{Endpoint: wire.Endpoint{Name: provider, BaseURL: hosts[provider]}, Catalogue: c}).dialect
+	return New(Config{Endpoint: llm.Endpoint{Name: vendor, BaseURL: hosts[vendor]}, Catalogue: c}).(*provider).dialect
 }
 
 func TestEncode_EffortReachesEveryVendor(t *testing.T) {
@@ -231,7 +231,7 @@ func TestEncode_ToolChangesAreNotMessages(t *testing.T) {
 	change := llm.ToolChange{Add: []llm.ToolDef{{Name: "f"}}}
 	r := &llm.Request{Model: "m", Unary: true, Messages: []llm.Message{
 		llm.UserText("a"), {Role: llm.RoleSystem, Parts: []llm.Part{change}}, {Role: llm.RoleSystem, Parts: []llm.Part{llm.Text{Text: "t"}, change}}}}
-	got := string(body(t, NewDialect(Quirks{}), r))
+	got := string(body(t, NewDialect(Config{}), r))
 	if want := `{"model":"m","messages":[{"role":"user","content":"a"},{"role":"system","content":"t"}]}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -247,7 +247,7 @@ func TestDecode_TierAndCacheWrites(t *testing.T) {
 		"stream": {"data: {\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: {" + usage + ",\"choices\":[]}\n\ndata: [DONE]\n\n", true},
 	} {
 		a := wire.NewAssembler(Name, "m", func(llm.StreamEvent) bool { return true })
-		if err := wire.Read(NewDialect(Quirks{}), wire.Answer{Status: 200, Body: strings.NewReader(c.body), Stream: c.stream}, a); err != nil {
+		if err := wire.Read(NewDialect(Config{}), wire.Answer{Status: 200, Body: strings.NewReader(c.body), Stream: c.stream}, a); err != nil {
 			t.Fatal(err)
 		}
 		u := a.Response().Usage

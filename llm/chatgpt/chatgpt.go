@@ -25,7 +25,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
+	"github.com/reins-agent/reins/llm"
 )
 
 // Name is the provider name.
@@ -79,7 +80,7 @@ func (a *Account) client() *http.Client {
 	if a.HTTPClient != nil {
 		return a.HTTPClient
 	}
-	return wire.NewHTTPClient(wire.Limits{})
+	return wire.NewHTTPClient(llm.Limits{})
 }
 
 // again ends the errors that a new sign-in resolves.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // A server may repeat the token of either call.
@@ -69,7 +68,7 @@ func TestRewrite_OmitsEverythingThatPlansRefuse(t *testing.T) {
 		"previous_response_id", "prompt", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "temperature",
 		"top_logprobs", "top_p", "truncation", "user",
 	} {
-		call := &wire.Call{Body: wire.Body{[]byte(`{"model":"m","` + name + `":1,"input":[]}`)}}
+		call := &llm.Call{Body: llm.Body{[]byte(`{"model":"m","` + name + `":1,"input":[]}`)}}
 		if err := rewrite(&llm.Request{}, call); err != nil {
 			t.Fatal(err)
 		}

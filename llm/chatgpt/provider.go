@@ -10,14 +10,13 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Config configures a provider.
 type Config struct {
 	// Endpoint is where to send requests. Its name is always [Name]. Its base URL must be empty, because the tokens are
 	// only for [Service.API].
-	wire.Endpoint
+	llm.Endpoint
 
 	Account   *Account
 	Catalogue *llm.Catalogue // nil means llm.DefaultCatalogue()
@@ -27,7 +26,7 @@ type Config struct {
 // Provider calls models with a ChatGPT plan. It implements llm.Provider.
 type Provider struct {
 	account *Account
-	inner   *wire.Provider
+	inner   llm.Provider
 }
 
 // New returns a provider. The account needs no sign-in yet.
@@ -85,7 +84,7 @@ func Models(c *llm.Catalogue) (list []llm.Model) {
 func (p *Provider) Name() string { return Name }
 
 // Shape returns the Responses API shape.
-func (p *Provider) Shape(r *llm.Request) string { return p.inner.Shape(r) }
+func (p *Provider) Shape(r *llm.Request) string { return p.inner.(llm.Shaper).Shape(r) }
 
 // tokenKey is the context key for the tokens that a call used.
 type tokenKey struct{}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func provider(t *testing.T, a *Account) *Provider {
@@ -172,7 +171,7 @@ func TestRewrite_SendsOnlyAllowedMembers(t *testing.T) {
 }
 
 func TestRewrite_MakesSystemItemsDeveloperItems(t *testing.T) {
-	c := &wire.Call{Body: wire.Body{[]byte(`{"input":[{"type":"message","role":"system","content":"\"role\":\"system\""},`), []byte(`{"role":"user","content":"x"}]}`)}}
+	c := &llm.Call{Body: llm.Body{[]byte(`{"input":[{"type":"message","role":"system","content":"\"role\":\"system\""},`), []byte(`{"role":"user","content":"x"}]}`)}}
 	if err := rewrite(&llm.Request{}, c); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +179,7 @@ func TestRewrite_MakesSystemItemsDeveloperItems(t *testing.T) {
 	if got := string(c.Body.Bytes()); got != want || !c.Stream {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	c = &wire.Call{Body: wire.Body{[]byte(`{"input":"hi","store":true,"user":"u","metadata":{}}`)}}
+	c = &llm.Call{Body: llm.Body{[]byte(`{"input":"hi","store":true,"user":"u","metadata":{}}`)}}
 	want = `{"store":false,"stream":true,"input":[{"role":"user","content":"hi"}]}`
 	if err := rewrite(&llm.Request{}, c); err != nil || string(c.Body.Bytes()) != want {
 		t.Errorf("got %s, %v, want %s", c.Body.Bytes(), err, want)
@@ -199,7 +198,7 @@ func TestRewrite_ReportsSettingsThatTheCallerAskedFor(t *testing.T) {
 		"the option previous_response_id":  option("previous_response_id"),
 		"the option max_tool_calls":        option("max_tool_calls"),
 	} {
-		err := rewrite(&r, &wire.Call{Body: wire.Body{[]byte(`{}`)}})
+		err := rewrite(&r, &llm.Call{Body: llm.Body{[]byte(`{}`)}})
 		if llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), want+" cannot be set with a ChatGPT plan") {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -207,7 +206,7 @@ func TestRewrite_ReportsSettingsThatTheCallerAskedFor(t *testing.T) {
 }
 
 func TestNew_RefusesAnotherBaseURL(t *testing.T) {
-	_, err := New(Config{Account: &Account{}, Endpoint: wire.Endpoint{BaseURL: "https://evil.example"}})
+	_, err := New(Config{Account: &Account{}, Endpoint: llm.Endpoint{BaseURL: "https://evil.example"}})
 	if llm.KindOf(err) != llm.ErrConfiguration {
 		t.Errorf("got %v", err)
 	}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // refused lists the members that OpenAI refuses in requests that use a plan.
@@ -17,7 +17,7 @@ var refused = []string{
 }
 
 // rewrite changes a request to what plans allow.
-func rewrite(r *llm.Request, c *wire.Call) error {
+func rewrite(r *llm.Request, c *llm.Call) error {
 	if err := check(r); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func rewrite(r *llm.Request, c *wire.Call) error {
 	e.Key("input")
 	input(&e, body.Get("input"), own)
 	e.Close('}')
-	c.Body, c.Stream = wire.Body{e.Buf}, true
+	c.Body, c.Stream = llm.Body{e.Buf}, true
 	return nil
 }
 

@@ -15,13 +15,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // cloud is a provider on a cloud platform.
@@ -60,7 +60,7 @@ func ofClaude(model string) bool {
 }
 
 // claudeAnd returns a provider that serves Claude in Anthropic's protocol and other models in another one.
-func claudeAnd(claude, others *wire.Provider) llm.Provider {
+func claudeAnd(claude, others llm.Provider) llm.Provider {
 	return byModel{claude.Name(), func(model string) llm.Provider {
 		if ofClaude(model) {
 			return claude
@@ -100,7 +100,7 @@ func openBedrock(c Config) (llm.Provider, error) {
 
 // bedrockEndpoints returns the runtime and the endpoint for a service with the Messages API: the runtime itself, or
 // bedrock-mantle.
-func (c Config) bedrockEndpoints(service string) (e, native wire.Endpoint, err error) {
+func (c Config) bedrockEndpoints(service string) (e, native llm.Endpoint, err error) {
 	e = c.endpoint()
 	e.Name = "bedrock"
 	e.BaseURL = c.baseURL(bedrockURL)
@@ -222,7 +222,7 @@ const (
 type azureResource struct {
 	url, version string
 	dated        bool // the version selects the older API with deployments in the path
-	endpoint     wire.Endpoint
+	endpoint     llm.Endpoint
 	bearer       bool
 }
 
@@ -271,11 +271,10 @@ func openAzureChat(c Config) (llm.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	quirks := chat.QuirksFor("https://x.openai.azure.com", "")
-	if r.bearer {
-		quirks.KeyHeader = ""
+	if key := r.endpoint.APIKey; r.bearer && key != "" {
+		r.endpoint.Sign = signHeader("Authorization", key)
 	}
-	conf := chat.Config{Endpoint: r.endpoint, Catalogue: c.Catalogue, Quirks: &quirks}
+	conf := chat.Config{Endpoint: r.endpoint, Catalogue: c.Catalogue}
 	if r.dated {
 		conf = chat.Azure(r.url, r.version, conf)
 	} else {

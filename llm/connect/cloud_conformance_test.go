@@ -10,7 +10,6 @@ import (
 	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/llm/llmtest/conformance"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // opened is a client as a provider.
@@ -42,7 +41,7 @@ func TestConformance_CloudPlatforms(t *testing.T) {
 		{"Claude on Vertex", "vertex", anthropic.Name, "claude-test@20260101", env{"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "europe-west4"}, "CLOUDSDK_AUTH_ACCESS_TOKEN"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			conformance.Run(t, conformance.Subject{Dialect: tt.dialect, Model: tt.model, Open: func(e wire.Endpoint) llm.Provider {
+			conformance.Run(t, conformance.Subject{Dialect: tt.dialect, Model: tt.model, Open: func(e llm.Endpoint) llm.Provider {
 				get := func(name string) string {
 					if name == tt.key {
 						return e.APIKey

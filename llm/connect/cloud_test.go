@@ -132,7 +132,7 @@ func TestCloud_RefusedCredentialsAreNamedAndNotShown(t *testing.T) {
 		{"vertex", "claude", env{"GOOGLE_OAUTH_ACCESS_TOKEN": wrong, "GOOGLE_CLOUD_PROJECT": "p"}, "the credentials are from GOOGLE_OAUTH_ACCESS_TOKEN"},
 		{"vertex", "gemini", env{"CLOUDSDK_AUTH_ACCESS_TOKEN": wrong, "GOOGLE_CLOUD_PROJECT": "p"}, "the credentials are from CLOUDSDK_AUTH_ACCESS_TOKEN"},
 		{"azure", "d", env{"AZURE_OPENAI_API_KEY": wrong}, "the key is from AZURE_OPENAI_API_KEY"},
-		{"azure-chat", "d", env{"AZURE_OPENAI_AD_TOKEN": wrong}, "the key is from AZURE_OPENAI_AD_TOKEN"},
+		{"azure-chat", "d", env{"AZURE_OPENAI_AD_TOKEN": wrong}, "the credentials are from AZURE_OPENAI_AD_TOKEN"},
 	} {
 		var log bytes.Buffer
 		c, err := connect.Open(t.Context(), tt.provider, connect.Config{Getenv: tt.env.get, BaseURL: server.BaseURL("anthropic"), HTTPClient: client, Debug: &log})

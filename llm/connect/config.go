@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Config configures clients. The zero value uses the process environment and defaults.
@@ -18,7 +18,7 @@ type Config struct {
 	Getenv     func(string) string // nil means os.Getenv
 	Catalogue  *llm.Catalogue      // nil means llm.DefaultCatalogue()
 	HTTPClient *http.Client        // nil means one from wire.NewHTTPClient, shared by the providers
-	Limits     wire.Limits
+	Limits     llm.Limits
 	// Retry is the retry policy. The zero value means llm.SessionRetries(), which restarts interrupted
 	// answers: consumers of streams must obey Retry.Discard. Retries: -1 disables retries.
 	Retry      llm.RetryPolicy
@@ -45,12 +45,12 @@ func (c Config) env(name string) string {
 }
 
 // endpoint returns the common settings of all endpoints.
-func (c Config) endpoint() wire.Endpoint {
-	return wire.Endpoint{HTTPClient: c.HTTPClient, Limits: c.Limits, Header: c.Header.Clone()}
+func (c Config) endpoint() llm.Endpoint {
+	return llm.Endpoint{HTTPClient: c.HTTPClient, Limits: c.Limits, Header: c.Header.Clone()}
 }
 
 // localLimits returns the limits for a local server, which may need long to read a prompt before it answers.
-func (c Config) localLimits() wire.Limits {
+func (c Config) localLimits() llm.Limits {
 	l := c.Limits
 	if l.FirstByte == 0 {
 		l.FirstByte = 15 * time.Minute

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // debugClient returns a copy of c that writes all traffic to out, without credentials.

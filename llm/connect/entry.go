@@ -13,7 +13,6 @@ import (
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Entry is a provider that the user has configured: a service that uses a vendor's protocol.
@@ -84,7 +83,7 @@ func (e Entry) open(c Config) (llm.Provider, error) {
 	if e.BaseURL == "" {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "provider %s has no base URL", e.Name)
 	}
-	to := wire.Endpoint{
+	to := llm.Endpoint{
 		Name: e.Name, BaseURL: e.BaseURL, APIKey: e.Key, KeyFrom: e.KeyFrom, Header: e.Header, HTTPClient: c.HTTPClient, Limits: c.Limits,
 	}
 	catalogue, err := Catalogue(c.Catalogue, c.Entries)

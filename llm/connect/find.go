@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/internal/suggest"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Find asks a provider's server about a model, or chooses a model if the name is empty. For the provider "local", it

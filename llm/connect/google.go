@@ -24,7 +24,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // Variables for Vertex AI.

@@ -2,7 +2,6 @@ package connect
 
 import (
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Plan is a provider that the user has signed in to, such as llm/chatgpt. This package does not import such providers,
@@ -10,7 +9,7 @@ import (
 type Plan struct {
 	Name string
 	// Open returns the provider. The endpoint has the common settings and Config.BaseURL.
-	Open func(e wire.Endpoint, c *llm.Catalogue) (llm.Provider, error)
+	Open func(e llm.Endpoint, c *llm.Catalogue) (llm.Provider, error)
 }
 
 // openPlan returns the provider for the plan called name, or nil if it is not a plan. An entry with the same name is

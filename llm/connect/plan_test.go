@@ -7,12 +7,11 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestOpen_Plans(t *testing.T) {
-	var got wire.Endpoint
-	plan := Plan{"plan", func(e wire.Endpoint, c *llm.Catalogue) (llm.Provider, error) {
+	var got llm.Endpoint
+	plan := Plan{"plan", func(e llm.Endpoint, c *llm.Catalogue) (llm.Provider, error) {
 		got = e
 		return openai.New(openai.Config{Endpoint: e, Catalogue: c}), nil
 	}}
@@ -25,7 +24,7 @@ func TestOpen_Plans(t *testing.T) {
 	if client, err = FromEnv(c); err != nil || strings.Join(client.Providers(), " ") != "plan" || got.BaseURL != "" {
 		t.Errorf("FromEnv: got %v, %+v", err, got)
 	}
-	c.Plans[0].Open = func(wire.Endpoint, *llm.Catalogue) (llm.Provider, error) { return nil, errors.New("not signed in") }
+	c.Plans[0].Open = func(llm.Endpoint, *llm.Catalogue) (llm.Provider, error) { return nil, errors.New("not signed in") }
 	if _, err := Open(t.Context(), "plan", c); err == nil || err.Error() != "not signed in" {
 		t.Errorf("got %v, want the plan's error", err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // preset is a provider that needs only a key.
@@ -315,7 +314,7 @@ func (c Config) via(p *preset, r route, key string) (llm.Provider, error) {
 		e.Header.Set(name, value)
 	}
 	if p.session != "" {
-		e.Rewrite = func(r *llm.Request, call *wire.Call) error {
+		e.Rewrite = func(r *llm.Request, call *llm.Call) error {
 			if r.CacheKey != "" {
 				call.Header.Set(p.session, r.CacheKey)
 			}
@@ -341,7 +340,7 @@ func (c Config) via(p *preset, r route, key string) (llm.Provider, error) {
 	case geminiAPI:
 		return gemini.New(gemini.Config{Endpoint: e, Catalogue: catalogue}), nil
 	}
-	return chat.New(chat.Config{Endpoint: e, Catalogue: catalogue, Quirks: c.presetQuirks(p)}), nil
+	return chat.New(chat.Config{Endpoint: e, Catalogue: catalogue, Like: p.base}), nil
 }
 
 // signHeader returns an Endpoint.Sign that sends the key in a header. Names that end in "Authorization" have the form of
@@ -354,18 +353,6 @@ func signHeader(name, key string) func(*http.Request, []byte) error {
 		r.Header.Set(name, key)
 		return nil
 	}
-}
-
-// presetQuirks returns the quirks for a chat server that is reached through another address, or nil.
-func (c Config) presetQuirks(p *preset) *chat.Quirks {
-	if c.BaseURL == "" {
-		return nil
-	}
-	q := chat.QuirksFor(p.base, "")
-	if q == chat.QuirksFor("", "") {
-		return nil
-	}
-	return &q
 }
 
 // vendorModels returns a catalogue in which an adapter finds a preset's models. Adapters for a vendor's protocol look

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // benchStream returns a typical answer of text in many responses.

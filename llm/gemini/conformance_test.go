@@ -10,7 +10,6 @@ import (
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/llmtest/conformance"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestConformance(t *testing.T) {
@@ -20,7 +19,7 @@ func TestConformance(t *testing.T) {
 			conformance.Run(t, conformance.Subject{
 				Dialect: gemini.Name,
 				Model:   model,
-				Open:    func(e wire.Endpoint) llm.Provider { return gemini.New(gemini.Config{Endpoint: e}) },
+				Open:    func(e llm.Endpoint) llm.Provider { return gemini.New(gemini.Config{Endpoint: e}) },
 			})
 		})
 	}
@@ -33,7 +32,7 @@ func TestEncode_SwitchingModelsInMidConversation(t *testing.T) {
 		llmtest.Call("look", `{"at":1}`), llmtest.Call("look", `{"at":2}`), llmtest.Call("look", `{"at":3}`), llmtest.Say("done"))
 	server := llmtest.NewServer(script)
 	defer server.Close()
-	p := gemini.New(gemini.Config{Endpoint: wire.Endpoint{BaseURL: server.BaseURL(gemini.Name), APIKey: "k"}})
+	p := gemini.New(gemini.Config{Endpoint: llm.Endpoint{BaseURL: server.BaseURL(gemini.Name), APIKey: "k"}})
 	messages := []llm.Message{llm.UserText("look around")}
 	for _, model := range []string{"gemini-2.5-flash", "gemini-3-pro-preview", "gemini-3-flash-preview", "gemini-2.5-flash"} {
 		resp, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: model, Messages: messages, Tools: []llm.ToolDef{{Name: "look"}}}))

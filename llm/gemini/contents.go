@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // contentEncoder writes messages as contents, append-only. The last content stays open for the next message.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // receive reads an answer and returns its events as text.

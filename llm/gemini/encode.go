@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Encode writes what stays the same over a conversation first and the contents last.
-func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
+func (d dialect) Encode(r *llm.Request) (*llm.Call, error) {
 	m := d.model(r.Model)
 	if r.ThinkingBudget == nil && r.Effort != "" && !m.usesLevels() && !slices.Contains(effortWords, r.Effort) {
 		return nil, llm.EffortError(r.Model, r.Effort, effortWords)
@@ -20,7 +20,7 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 		return nil, err
 	}
 	h := head(r, m)
-	call := &wire.Call{
+	call := &llm.Call{
 		Path:   m.path("streamGenerateContent"),
 		Query:  "alt=sse",
 		Header: http.Header{},
@@ -33,14 +33,14 @@ func (d dialect) Encode(r *llm.Request) (*wire.Call, error) {
 		call.Header.Set(k, v)
 	}
 	if _, replaced := r.Options[Name].Body["contents"]; replaced {
-		call.Body = wire.Body{append(h, '}')}
+		call.Body = llm.Body{append(h, '}')}
 		return call, nil
 	}
 	contents, tail, err := encodeContents(r, m)
 	if err != nil {
 		return nil, err
 	}
-	call.Body = wire.Body{h, contents, tail}
+	call.Body = llm.Body{h, contents, tail}
 	return call, nil
 }
 

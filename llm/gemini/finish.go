@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // name returns an enumeration value as it was sent, which may be a number.

@@ -32,8 +32,8 @@ package gemini
 import (
 	"net/http"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Name is the dialect name.
@@ -47,12 +47,12 @@ const callIDPrefix = "gemini-call-"
 
 // Config configures a provider.
 type Config struct {
-	wire.Endpoint                // the default Name is "gemini", the default BaseURL is [BaseURL]
-	Catalogue     *llm.Catalogue // nil means llm.DefaultCatalogue()
+	llm.Endpoint                // the default Name is "gemini", the default BaseURL is [BaseURL]
+	Catalogue    *llm.Catalogue // nil means llm.DefaultCatalogue()
 }
 
 // New returns a provider.
-func New(c Config) *wire.Provider {
+func New(c Config) llm.Provider {
 	if c.Name == "" {
 		c.Name = "gemini"
 	}

@@ -4,8 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // mediaPart reads inlineData or fileData, if it has no unknown members.

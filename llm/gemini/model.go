@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // standInSignature is Google's documented placeholder for calls whose signature is unknown or comes from another model.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // roundTrip answers HTTP requests in memory.
@@ -34,7 +33,7 @@ func sent(t *testing.T, c Config, r *llm.Request) *http.Request {
 }
 
 func TestProvider_SendsTheKeyOnlyInAHeader(t *testing.T) {
-	req := sent(t, Config{Endpoint: wire.Endpoint{APIKey: "AIza-secret"}}, &llm.Request{Model: "gemini-3-pro", Messages: []llm.Message{llm.UserText("hi")}})
+	req := sent(t, Config{Endpoint: llm.Endpoint{APIKey: "AIza-secret"}}, &llm.Request{Model: "gemini-3-pro", Messages: []llm.Message{llm.UserText("hi")}})
 	if got := req.URL.String(); got != "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse" {
 		t.Error(got)
 	}

@@ -3,8 +3,8 @@ package gemini
 import (
 	"cmp"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // lateMedia is a tool result's file that is sent after it, because the model does not support it inside.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // streamedCall is a function call whose arguments arrive in pieces, each with its JSON path. Vertex AI sends

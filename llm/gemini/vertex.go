@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Vertex returns the Vertex AI endpoint for a Google Cloud project:
@@ -16,15 +15,15 @@ import (
 //
 // Location is a region such as "europe-west4", a multi-region ("us", "eu") or "global". Sign authorizes each
 // request. In express mode, sign is nil and project empty, and the endpoint needs an APIKey.
-func Vertex(project, location string, sign func(r *http.Request, body []byte) error) wire.Endpoint {
+func Vertex(project, location string, sign func(r *http.Request, body []byte) error) llm.Endpoint {
 	parent := ""
 	if project != "" {
 		parent = "projects/" + url.PathEscape(project) + "/locations/" + url.PathEscape(location) + "/"
 	}
-	return wire.Endpoint{
+	return llm.Endpoint{
 		BaseURL: vertexHost(location),
 		Sign:    sign,
-		Rewrite: func(_ *llm.Request, c *wire.Call) error {
+		Rewrite: func(_ *llm.Request, c *llm.Call) error {
 			name := strings.TrimPrefix(c.Path, "/v1beta/")
 			switch {
 			case strings.HasPrefix(name, "projects/"):

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // anthropicProtocol is the server side of the Messages API.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // messages checks roles and blocks, and that calls and results match.

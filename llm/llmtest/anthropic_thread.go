@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // claudeKey signs thinking. It is constant, so that sessions continue on another server.

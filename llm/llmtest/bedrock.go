@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // hostedClaude is the server's side of Anthropic's protocol on Amazon Bedrock or Vertex AI. The model is in the path.

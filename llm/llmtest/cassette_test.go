@@ -10,13 +10,12 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 const cassetteKey = "sk-cassette-0123456789abcdef"
 
 func provider(baseURL string, rt http.RoundTripper) llm.Provider {
-	return anthropic.New(anthropic.Config{Endpoint: wire.Endpoint{BaseURL: baseURL, APIKey: cassetteKey, HTTPClient: &http.Client{Transport: rt}}})
+	return anthropic.New(anthropic.Config{Endpoint: llm.Endpoint{BaseURL: baseURL, APIKey: cassetteKey, HTTPClient: &http.Client{Transport: rt}}})
 }
 
 func ask(p llm.Provider, t *testing.T, text string) (*llm.Response, error) {

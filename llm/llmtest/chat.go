@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/chat"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // chatProtocol is the server side of the Chat Completions API, with the reasoning that compatible servers add.
@@ -17,7 +17,7 @@ func (chatProtocol) match(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/chat/completions")
 }
 
-func (chatProtocol) dialect() wire.Dialect { return chat.NewDialect(chat.Quirks{}) }
+func (chatProtocol) dialect() wire.Dialect { return chat.NewDialect(chat.Config{}) }
 
 func (chatProtocol) base() (provider, path string) { return "chat", "/v1" }
 

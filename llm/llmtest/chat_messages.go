@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // chatFields returns the members that a message may have.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/bedrock"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // converseProtocol is the server side of Amazon Bedrock's Converse API.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Fault is a simulated failure. The zero value means none.

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/gemini"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // geminiProtocol is the server's side of generateContent and streamGenerateContent. Gemini 3 and later models send ids and

@@ -12,12 +12,12 @@ import (
 
 	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // linked is a recorded session. Steps are its exchanges' IDs.
@@ -102,7 +102,7 @@ var linkedDialects = map[string]struct {
 	"anthropic-messages": {anthropic.NewDialect(anthropic.Config{}), []string{"messages", "container"}, []string{"signature", "data", "id", "tool_id", "container"}},
 	"anthropic-vertex":   {anthropic.NewDialect(anthropic.Config{}), []string{"messages", "container"}, []string{"signature", "data", "id", "tool_id", "container"}},
 	gemini.Name:          {gemini.NewDialect(gemini.Config{}), []string{"contents"}, []string{"thoughtSignature"}},
-	chat.Name:            {chat.NewDialect(chat.Quirks{}), []string{"messages"}, []string{"reasoning", "reasoning_content", "signature", "data", "thought_signature"}},
+	chat.Name:            {chat.NewDialect(chat.Config{}), []string{"messages"}, []string{"reasoning", "reasoning_content", "signature", "data", "thought_signature"}},
 }
 
 // TestCorpus_OpaqueValuesAreSentBackLikeRealClientsDid replays every linked session. The next request consists of the

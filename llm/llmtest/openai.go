@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // openaiProtocol is the server side of the OpenAI Responses API.

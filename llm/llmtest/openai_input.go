@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // openaiInput checks a request's input items.

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // openaiModel checks what depends on the model.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // TestOpenAI_RefusesUnsupportedModelSettings has the refused and the accepted form of each rule.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 // openaiParameters are the request members.

@@ -16,9 +16,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Turn describes the model's behavior in one call.

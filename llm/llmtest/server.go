@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Server plays a script over HTTP in all wire protocols, cloud platforms included. The request path selects the

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestServer_BaseURLAcceptsDialectsAndProvidersOnly(t *testing.T) {
@@ -92,7 +92,7 @@ func TestServer_CloseEndsStalledAnswers(t *testing.T) {
 		arrived <- true
 		return Turn{Fault: Fault{StallAtOnce: true}}
 	}})
-	p := openai.New(openai.Config{Endpoint: wire.Endpoint{BaseURL: srv.BaseURL("openai"), APIKey: "k", HTTPClient: &http.Client{Transport: &http.Transport{}}}})
+	p := openai.New(openai.Config{Endpoint: llm.Endpoint{BaseURL: srv.BaseURL("openai"), APIKey: "k", HTTPClient: &http.Client{Transport: &http.Transport{}}}})
 	go func() {
 		_, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: "m", Messages: []llm.Message{llm.UserText("hi")}}))
 		asked <- err

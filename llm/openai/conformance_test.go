@@ -8,7 +8,6 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest/conformance"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,6 +16,6 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, conformance.Subject{
 		Dialect: openai.Name,
 		Model:   "gpt-5.5",
-		Open:    func(e wire.Endpoint) llm.Provider { return openai.New(openai.Config{Endpoint: e}) },
+		Open:    func(e llm.Endpoint) llm.Provider { return openai.New(openai.Config{Endpoint: e}) },
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // begin opens a message item with these additional members, unless one is open.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/internal/corpus"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // interaction is one recorded exchange in the corpus.

@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Encode writes what stays the same over a conversation first and the input items last.
-func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
+func (d *dialect) Encode(r *llm.Request) (*llm.Call, error) {
 	options := r.Options[Name]
-	call := &wire.Call{Path: "/responses", Header: make(http.Header), Stream: !r.Unary}
+	call := &llm.Call{Path: "/responses", Header: make(http.Header), Stream: !r.Unary}
 	for k, v := range options.Header {
 		call.Header.Set(k, v)
 	}
@@ -35,7 +35,7 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 		fixed = bytes.TrimPrefix(fixed, []byte(","))
 	}
 	if _, replaced := options.Body["input"]; replaced {
-		call.Body = wire.Body{head, fixed, []byte("}")}
+		call.Body = llm.Body{head, fixed, []byte("}")}
 		return call, nil
 	}
 	key := []byte(`,"input":[`)
@@ -46,7 +46,7 @@ func (d *dialect) Encode(r *llm.Request) (*wire.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	call.Body = wire.Body{head, fixed, key, items, []byte("]}")}
+	call.Body = llm.Body{head, fixed, key, items, []byte("]}")}
 	return call, nil
 }
 

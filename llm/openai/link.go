@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // The API links an answer's items: it refuses reasoning without the item that followed it, and an item with an ID

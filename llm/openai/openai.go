@@ -38,8 +38,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Name is the dialect name.
@@ -52,7 +52,7 @@ const encryptedReasoning = "reasoning.encrypted_content"
 
 // Config configures a provider.
 type Config struct {
-	wire.Endpoint // the default Name is "openai", the default BaseURL is [BaseURL]
+	llm.Endpoint // the default Name is "openai", the default BaseURL is [BaseURL]
 
 	Catalogue *llm.Catalogue // nil means llm.DefaultCatalogue()
 	// Summary requests reasoning summaries: "auto", "concise", "detailed" or "none". The default is "auto" for
@@ -66,7 +66,7 @@ type Config struct {
 }
 
 // New returns a provider.
-func New(c Config) *wire.Provider {
+func New(c Config) llm.Provider {
 	if c.Endpoint.Name == "" {
 		c.Endpoint.Name = "openai"
 	}
@@ -95,7 +95,7 @@ func Azure(endpoint, apiKey, apiVersion string) Config {
 		query = url.Values{"api-version": {apiVersion}}.Encode()
 	}
 	return Config{
-		Endpoint:  wire.Endpoint{Name: "azure", BaseURL: base, APIKey: apiKey, Query: query},
+		Endpoint:  llm.Endpoint{Name: "azure", BaseURL: base, APIKey: apiKey, Query: query},
 		KeyHeader: "api-key",
 	}
 }

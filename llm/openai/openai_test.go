@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // answering starts a server that records its request.
@@ -34,7 +33,7 @@ func complete(t *testing.T, c Config) {
 func TestNew_SendsTheKeyAsBearerToken(t *testing.T) {
 	var got http.Request
 	srv := answering(t, &got)
-	complete(t, Config{Endpoint: wire.Endpoint{BaseURL: srv.URL + "/v1/", APIKey: "secret"}})
+	complete(t, Config{Endpoint: llm.Endpoint{BaseURL: srv.URL + "/v1/", APIKey: "secret"}})
 	if got.URL.Path != "/v1/responses" || got.Header.Get("Authorization") != "Bearer secret" {
 		t.Errorf("got %s with %v", got.URL, got.Header)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // ruled is a catalogue with a model of each kind.
@@ -182,12 +182,12 @@ func TestProvider_DoesWithoutSummariesThatTheServerRefuses(t *testing.T) {
 	}
 }
 
-func provider(url string) *wire.Provider {
-	return New(Config{Endpoint: wire.Endpoint{BaseURL: url, APIKey: "k"}})
+func provider(url string) llm.Provider {
+	return New(Config{Endpoint: llm.Endpoint{BaseURL: url, APIKey: "k"}})
 }
 
 // learned returns a provider that was refused summaries before.
-func learned(t *testing.T, url string) *wire.Provider {
+func learned(t *testing.T, url string) llm.Provider {
 	t.Helper()
 	p := provider(url)
 	if _, err := llm.Collect(p.Stream(context.Background(), &llm.Request{Model: model, Unary: true})); err != nil {

@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // A Text's State has two objects: "message" holds the members of its message item, and "part" the members of its

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // sse frames events, numbering them.

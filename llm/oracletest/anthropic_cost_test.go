@@ -14,14 +14,13 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func anthropicContest(t testing.TB) contest {
 	const path = "/v1/messages"
 	c := contest{sdk: "anthropic-sdk-go", model: anthropicModel, request: anthropicRequest, history: anthropicHistory}
 	c.ours = func(rt http.RoundTripper) llm.Provider {
-		return anthropic.New(anthropic.Config{Endpoint: wire.Endpoint{APIKey: "key", HTTPClient: &http.Client{Transport: rt}}})
+		return anthropic.New(anthropic.Config{Endpoint: llm.Endpoint{APIKey: "key", HTTPClient: &http.Client{Transport: rt}}})
 	}
 	c.stream, c.events = recorded(t, anthropic.Name, path, `{"stream":true,"model":"m","max_tokens":10,"messages":[{"role":"user","content":"hi"}]}`, longTurn())
 	c.short, _ = recorded(t, anthropic.Name, path, `{"model":"m","max_tokens":10,"messages":[{"role":"user","content":"hi"}]}`, llmtest.Say("ok"))

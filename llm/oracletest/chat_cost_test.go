@@ -13,14 +13,13 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func chatContest(t testing.TB) contest {
 	const path = "/chat/completions"
 	c := contest{sdk: "openai-go", model: chatModel, request: chatRequest, history: chatHistory}
 	c.ours = func(rt http.RoundTripper) llm.Provider {
-		return chat.New(chat.Config{Endpoint: wire.Endpoint{APIKey: "key", HTTPClient: &http.Client{Transport: rt}}})
+		return chat.New(chat.Config{Endpoint: llm.Endpoint{APIKey: "key", HTTPClient: &http.Client{Transport: rt}}})
 	}
 	c.stream, c.events = recorded(t, chat.Name, path, `{"stream":true,"model":"m","messages":[{"role":"user","content":"hi"}]}`, longTurn())
 	c.short, _ = recorded(t, chat.Name, path, `{"model":"m","messages":[{"role":"user","content":"hi"}]}`, llmtest.Say("ok"))

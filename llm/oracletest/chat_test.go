@@ -52,7 +52,7 @@ func chatRequest(messages []llm.Message) *llm.Request {
 
 func chatEncoded(t testing.TB, r *llm.Request) []byte {
 	t.Helper()
-	call, err := chat.NewDialect(chat.Quirks{}).Encode(r)
+	call, err := chat.NewDialect(chat.Config{}).Encode(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,14 +13,13 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func geminiContest(t testing.TB) contest {
 	const path, body = "/v1beta/models/" + geminiModel, `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`
 	c := contest{sdk: "genai", model: geminiModel, request: geminiRequest, history: geminiHistory}
 	c.ours = func(rt http.RoundTripper) llm.Provider {
-		return gemini.New(gemini.Config{Endpoint: wire.Endpoint{APIKey: "key", HTTPClient: &http.Client{Transport: rt}}})
+		return gemini.New(gemini.Config{Endpoint: llm.Endpoint{APIKey: "key", HTTPClient: &http.Client{Transport: rt}}})
 	}
 	c.stream, c.events = recorded(t, gemini.Name, path+":streamGenerateContent?alt=sse", body, longTurn())
 	c.short, _ = recorded(t, gemini.Name, path+":generateContent", body, llmtest.Say("ok"))

@@ -15,7 +15,6 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 const geminiModel = "gemini-3-pro-preview"
@@ -237,7 +236,7 @@ func TestGemini_BothSidesReadTheSame(t *testing.T) {
 		parts = append(parts, resp.Candidates[0].Content.Parts...)
 	}
 	theirs, _ := geminiRun(parts)
-	p := gemini.New(gemini.Config{Endpoint: wire.Endpoint{BaseURL: server.BaseURL(gemini.Name), APIKey: "k"}})
+	p := gemini.New(gemini.Config{Endpoint: llm.Endpoint{BaseURL: server.BaseURL(gemini.Name), APIKey: "k"}})
 	resp, err := llm.Collect(p.Stream(t.Context(), &llm.Request{Model: geminiModel, Messages: []llm.Message{llm.UserText("hi")}}))
 	if err != nil {
 		t.Fatal(err)

@@ -15,13 +15,12 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func openaiContest(t testing.TB) contest {
 	c := contest{sdk: "openai-go", model: openaiModel, request: openaiRequest, history: openaiHistory}
 	c.ours = func(rt http.RoundTripper) llm.Provider {
-		return openai.New(openai.Config{Endpoint: wire.Endpoint{APIKey: "key", HTTPClient: &http.Client{Transport: rt}}})
+		return openai.New(openai.Config{Endpoint: llm.Endpoint{APIKey: "key", HTTPClient: &http.Client{Transport: rt}}})
 	}
 	c.stream, c.events = recorded(t, openai.Name, "/responses", `{"stream":true,"model":"gpt-5.5","input":"hi"}`, longTurn())
 	c.short, _ = recorded(t, openai.Name, "/responses", `{"model":"gpt-5.5","input":"hi"}`, llmtest.Say("ok"))

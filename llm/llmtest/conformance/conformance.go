@@ -14,7 +14,6 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // Subject is the adapter under test.
@@ -22,7 +21,7 @@ type Subject struct {
 	Dialect string // the protocol it speaks, as in llmtest.Server.BaseURL
 	Model   string // the model to request
 	// Open returns the adapter for an endpoint.
-	Open func(e wire.Endpoint) llm.Provider
+	Open func(e llm.Endpoint) llm.Provider
 }
 
 // Run runs the suite.
@@ -64,18 +63,18 @@ type run struct {
 	llm.Provider
 }
 
-func (s Subject) start(t *testing.T, limits wire.Limits, turns ...llmtest.Turn) run {
+func (s Subject) start(t *testing.T, limits llm.Limits, turns ...llmtest.Turn) run {
 	t.Helper()
 	return s.serve(t, limits, llmtest.Play(turns...))
 }
 
-func (s Subject) serve(t *testing.T, limits wire.Limits, script *llmtest.Script) run {
+func (s Subject) serve(t *testing.T, limits llm.Limits, script *llmtest.Script) run {
 	t.Helper()
 	server := llmtest.StartServer(llmtest.ServerConfig{Script: script, Key: key})
 	t.Cleanup(server.Close)
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
-	return run{server, s.Open(wire.Endpoint{BaseURL: server.BaseURL(s.Dialect), APIKey: key, Limits: limits, HTTPClient: client})}
+	return run{server, s.Open(llm.Endpoint{BaseURL: server.BaseURL(s.Dialect), APIKey: key, Limits: limits, HTTPClient: client})}
 }
 
 func (s Subject) request(unary bool) *llm.Request {
@@ -117,7 +116,7 @@ func answerCases() []answerCase {
 }
 
 func (s Subject) answer(t *testing.T, c answerCase, unary bool) {
-	r := s.start(t, wire.Limits{}, c.turn)
+	r := s.start(t, llm.Limits{}, c.turn)
 	resp, err := verified(r.Stream(t.Context(), s.request(unary)))
 	if err != nil {
 		t.Fatalf("the call failed: %v (violations: %v)", err, r.Violations())
@@ -203,7 +202,7 @@ func statusCases() []statusCase {
 }
 
 func (s Subject) status(t *testing.T, c statusCase, unary bool) {
-	r := s.start(t, wire.Limits{}, llmtest.Turn{Fault: llmtest.Fault{Status: c.status, RetryAfter: c.retryAfter}})
+	r := s.start(t, llm.Limits{}, llmtest.Turn{Fault: llmtest.Fault{Status: c.status, RetryAfter: c.retryAfter}})
 	_, err := verified(r.Stream(t.Context(), s.request(unary)))
 	var e *llm.Error
 	if !errors.As(err, &e) {

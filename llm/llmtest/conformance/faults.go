@@ -12,7 +12,6 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 type faultCase struct {
@@ -49,9 +48,9 @@ var stalled = llmtest.Fault{StallAt: 4000}
 
 func (s Subject) fault(t *testing.T, c faultCase) {
 	turn := longTurn(c.fault)
-	limits := wire.Limits{}
+	limits := llm.Limits{}
 	if slices.Contains(c.kinds, llm.ErrTimeout) {
-		limits = wire.Limits{FirstByte: 300 * time.Millisecond, Idle: 300 * time.Millisecond}
+		limits = llm.Limits{FirstByte: 300 * time.Millisecond, Idle: 300 * time.Millisecond}
 	}
 	r := s.start(t, limits, turn)
 	resp, err := verified(r.Stream(t.Context(), s.request(false)))
@@ -69,7 +68,7 @@ func (s Subject) fault(t *testing.T, c faultCase) {
 // cuts truncates a stream with a tool call after every possible number of bytes: a call must never succeed with part of
 // the answer.
 func (s Subject) cuts(t *testing.T) {
-	r := s.serve(t, wire.Limits{}, &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
+	r := s.serve(t, llm.Limits{}, &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
 		return llmtest.Turn{
 			Parts: []llm.Part{llm.Text{Text: "Reading."}, llm.ToolCall{Name: "read_file", Arguments: `{"path":"a.go"}`}},
 			Fault: llmtest.Fault{CutAt: n + 1},
@@ -91,7 +90,7 @@ func (s Subject) cuts(t *testing.T) {
 }
 
 func (s Subject) cancel(t *testing.T) {
-	r := s.start(t, wire.Limits{}, longTurn(stalled))
+	r := s.start(t, llm.Limits{}, longTurn(stalled))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for ev, err := range r.Stream(ctx, s.request(false)) {
@@ -110,7 +109,7 @@ func (s Subject) cancel(t *testing.T) {
 
 // breakOff stops reading a stream that stalls; callers check for leaked goroutines.
 func (s Subject) breakOff(t *testing.T) {
-	r := s.start(t, wire.Limits{}, longTurn(stalled))
+	r := s.start(t, llm.Limits{}, longTurn(stalled))
 	for ev := range r.Stream(t.Context(), s.request(false)) {
 		if _, ok := ev.(llm.TextDelta); ok {
 			return
@@ -120,7 +119,7 @@ func (s Subject) breakOff(t *testing.T) {
 }
 
 func (s Subject) parallel(t *testing.T) {
-	r := s.serve(t, wire.Limits{}, &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn {
+	r := s.serve(t, llm.Limits{}, &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn {
 		return llmtest.Say("echo " + r.Messages[len(r.Messages)-1].Text())
 	}})
 	var wg sync.WaitGroup

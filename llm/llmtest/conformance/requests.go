@@ -11,7 +11,6 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // pixel is a PNG of one pixel.
@@ -20,7 +19,7 @@ const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x
 // conversation plays tool rounds against the strict server: thinking with state, parallel calls, a failed result,
 // an image in a result, and a user message after results.
 func (s Subject) conversation(t *testing.T) {
-	r := s.start(t, wire.Limits{},
+	r := s.start(t, llm.Limits{},
 		llmtest.Turn{Parts: []llm.Part{
 			llm.Thinking{Text: "Two files.", State: llm.State{Dialect: s.Dialect, Data: []byte("c2lnbmF0dXJl")}},
 			llm.Text{Text: "I read both."},
@@ -62,7 +61,7 @@ func (s Subject) conversation(t *testing.T) {
 // in one.
 func (s Subject) growingArguments(t *testing.T) {
 	arguments := `{"path":"` + strings.Repeat("abcdefgh", 40) + `"}`
-	r := s.start(t, wire.Limits{}, llmtest.Call("read_file", arguments))
+	r := s.start(t, llm.Limits{}, llmtest.Call("read_file", arguments))
 	name, written, deltas := "", "", 0
 	for ev, err := range r.Stream(t.Context(), s.request(false)) {
 		if err != nil {
@@ -118,7 +117,7 @@ func (s Subject) refusedPart(t *testing.T) {
 		string(image("b").Data): {Message: 4, Part: 0, Inner: 1},
 		"BAD-STEERING":          {Message: 5, Part: 0, Inner: -1},
 	} {
-		r := s.serve(t, wire.Limits{}, &llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("fine")}, Poison: poison})
+		r := s.serve(t, llm.Limits{}, &llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("fine")}, Poison: poison})
 		req := s.request(false)
 		req.Messages = messages
 		_, err := verified(r.Stream(t.Context(), req))
@@ -142,7 +141,7 @@ func (s Subject) oddArguments(t *testing.T) {
 	for _, arguments := range []string{"", " ", "{}", `{"path":"a"}`, `{"path":"a`, `{"path":`, "{", "[1,2]", `"text"`, "null", "7", "not json", `{"a":1}{"b":2}`, "\x00\xff", "*** Begin Patch\n"} {
 		for _, custom := range []bool{false, true} {
 			call := llm.ToolCall{ID: "call_1", Name: "read_file", Arguments: arguments, Custom: custom}
-			r := s.start(t, wire.Limits{}, llmtest.Say("fine"))
+			r := s.start(t, llm.Limits{}, llmtest.Say("fine"))
 			req := s.request(false)
 			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{call}}, llm.ToolResults(llm.TextResult(call, "Error: bad arguments", true)))
 			if _, err := verified(r.Stream(t.Context(), req)); err != nil {
@@ -198,7 +197,7 @@ func (s Subject) mislabelled(t *testing.T) {
 		call := llm.ToolCall{ID: "call_1", Name: "list_dir", Arguments: "{}"}
 		result := llm.TextResult(call, "see", false)
 		result.Parts = append(result.Parts, llm.Image{Media: media})
-		r := s.start(t, wire.Limits{}, llmtest.Say("fine"))
+		r := s.start(t, llm.Limits{}, llmtest.Say("fine"))
 		req := s.request(false)
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{llm.Image{Media: media}}},
 			llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{call}}, llm.ToolResults(result))
@@ -215,7 +214,7 @@ func (s Subject) mislabelled(t *testing.T) {
 
 func (s Subject) structured(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
-	r := s.start(t, wire.Limits{}, llmtest.Say(`{"n":7}`))
+	r := s.start(t, llm.Limits{}, llmtest.Say(`{"n":7}`))
 	req := s.request(false)
 	req.Tools = nil
 	req.Output = &llm.OutputFormat{Name: "number", Schema: json.RawMessage(schema)}

@@ -5,7 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
+	"github.com/reins-agent/reins/llm"
 )
 
 func TestEncoder_PlacesCommas(t *testing.T) {
@@ -66,7 +67,7 @@ func TestHead_OptionsReplaceAndExtend(t *testing.T) {
 }
 
 func TestBody_BytesCoverAllPieces(t *testing.T) {
-	b := wire.Body{[]byte("ab"), nil, []byte("c")}
+	b := llm.Body{[]byte("ab"), nil, []byte("c")}
 	if got := string(b.Bytes()); got != "abc" {
 		t.Errorf("got %q, want %q", got, "abc")
 	}

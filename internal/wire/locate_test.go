@@ -13,13 +13,13 @@ import (
 
 	"github.com/reins-agent/reins/internal/corpus"
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // tongue is a dialect and how its errors name places.
@@ -78,7 +78,7 @@ func tongues() map[string]tongue {
 				message("Invalid value: 'x'. Supported values are: 'y' at '%s.type'.", plain),
 				func(s []any) (string, string) { return "Invalid value", plain(s) },
 			}},
-		"chat": {chat.NewDialect(chat.Quirks{}), "model-x", "messages", []string{"content", "tool_calls"},
+		"chat": {chat.NewDialect(chat.Config{}), "model-x", "messages", []string{"content", "tool_calls"},
 			func(m string) string { return `"reasoning_content"` },
 			[]func([]any) (string, string){
 				message("Invalid '%s': expected something else.", plain),
@@ -101,7 +101,7 @@ func tongues() map[string]tongue {
 				func(s []any) string { return strings.ReplaceAll(dotted(s), ".", "/") }),
 		}}
 	gateway := tongues["chat"]
-	gateway.dialect = chat.NewDialect(chat.Quirks{Bridge: true, ToolMedia: true, NoDeveloper: true})
+	gateway.dialect = chat.NewDialect(chat.Config{Endpoint: llm.Endpoint{BaseURL: "https://api.mistral.ai/v1"}})
 	tongues["chat of another server"] = gateway
 	return tongues
 }

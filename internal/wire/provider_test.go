@@ -11,14 +11,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 const secret = "very-secret-key/+1234"
 
 // serve returns a provider and starts its server. It checks for leaked goroutines.
-func serve(t *testing.T, e wire.Endpoint, h http.HandlerFunc) *wire.Provider {
+func serve(t *testing.T, e llm.Endpoint, h http.HandlerFunc) *wire.Provider {
 	t.Helper()
 	ignore := goleak.IgnoreCurrent()
 	srv := httptest.NewServer(h)
@@ -46,7 +46,7 @@ func say(body string) http.HandlerFunc {
 }
 
 func TestProvider_SendsTheRequest(t *testing.T) {
-	p := serve(t, wire.Endpoint{Header: http.Header{"x-extra": {"1"}, "X-Toy": {"replaced"}}, Query: "api-version=7"}, func(w http.ResponseWriter, r *http.Request) {
+	p := serve(t, llm.Endpoint{Header: http.Header{"x-extra": {"1"}, "X-Toy": {"replaced"}}, Query: "api-version=7"}, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || string(body) != `{"model":"m"}` || r.ContentLength != int64(len(body)) {
 			t.Errorf("the body is %q of %d, %v", body, r.ContentLength, err)
@@ -75,11 +75,11 @@ func TestProvider_SignerGetsTheWholeBodyAndNoKeyIsSent(t *testing.T) {
 		r.Header.Set("X-Signature", fmt.Sprint(len(body)))
 		return nil
 	}
-	rewrite := func(_ *llm.Request, c *wire.Call) error {
-		c.Path, c.Body = "/other", wire.Body{[]byte("rewritten")}
+	rewrite := func(_ *llm.Request, c *llm.Call) error {
+		c.Path, c.Body = "/other", llm.Body{[]byte("rewritten")}
 		return nil
 	}
-	p := serve(t, wire.Endpoint{Sign: sign, Rewrite: rewrite}, func(w http.ResponseWriter, r *http.Request) {
+	p := serve(t, llm.Endpoint{Sign: sign, Rewrite: rewrite}, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Signature") != "9" || r.Header.Get("X-Toy-Key") != "" || r.URL.Path != "/v1/other" {
 			t.Errorf("%s with %v", r.URL, r.Header)
 		}
@@ -130,7 +130,7 @@ func TestProvider_HowAnswersEnd(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := serve(t, wire.Endpoint{Limits: wire.Limits{MaxEvent: 1000, MaxTotal: 4000}}, tt.write)
+			p := serve(t, llm.Endpoint{Limits: llm.Limits{MaxEvent: 1000, MaxTotal: 4000}}, tt.write)
 			text, _, err := talk(t.Context(), p, &llm.Request{Unary: tt.unary})
 			if text != tt.text {
 				t.Errorf("the text is %q, want %q", text, tt.text)
@@ -148,19 +148,19 @@ func TestProvider_HowAnswersEnd(t *testing.T) {
 
 func TestProvider_RequestsThatCannotBeMade(t *testing.T) {
 	for name, tt := range map[string]struct {
-		e     wire.Endpoint
+		e     llm.Endpoint
 		model string
 		kind  llm.ErrorKind
 	}{
-		"no form":          {wire.Endpoint{}, "impossible", llm.ErrInvalidRequest},
-		"no scheme":        {wire.Endpoint{BaseURL: "localhost/v1"}, "m", llm.ErrConfiguration},
-		"port, no scheme":  {wire.Endpoint{BaseURL: "localhost:11434"}, "m", llm.ErrConfiguration},
-		"no host":          {wire.Endpoint{BaseURL: "http://"}, "m", llm.ErrConfiguration},
-		"other scheme":     {wire.Endpoint{BaseURL: "ftp://example.com"}, "m", llm.ErrConfiguration},
-		"control bytes":    {wire.Endpoint{BaseURL: "http://a\nb"}, "m", llm.ErrConfiguration},
-		"signer fails":     {wire.Endpoint{Sign: func(*http.Request, []byte) error { return errors.New("no identity") }}, "m", llm.ErrConfiguration},
-		"rewrite fails":    {wire.Endpoint{Rewrite: func(*llm.Request, *wire.Call) error { return errors.New("no such place") }}, "m", llm.ErrInvalidRequest},
-		"nobody listening": {wire.Endpoint{BaseURL: "http://127.0.0.1:1"}, "m", llm.ErrNetwork},
+		"no form":          {llm.Endpoint{}, "impossible", llm.ErrInvalidRequest},
+		"no scheme":        {llm.Endpoint{BaseURL: "localhost/v1"}, "m", llm.ErrConfiguration},
+		"port, no scheme":  {llm.Endpoint{BaseURL: "localhost:11434"}, "m", llm.ErrConfiguration},
+		"no host":          {llm.Endpoint{BaseURL: "http://"}, "m", llm.ErrConfiguration},
+		"other scheme":     {llm.Endpoint{BaseURL: "ftp://example.com"}, "m", llm.ErrConfiguration},
+		"control bytes":    {llm.Endpoint{BaseURL: "http://a\nb"}, "m", llm.ErrConfiguration},
+		"signer fails":     {llm.Endpoint{Sign: func(*http.Request, []byte) error { return errors.New("no identity") }}, "m", llm.ErrConfiguration},
+		"rewrite fails":    {llm.Endpoint{Rewrite: func(*llm.Request, *llm.Call) error { return errors.New("no such place") }}, "m", llm.ErrInvalidRequest},
+		"nobody listening": {llm.Endpoint{BaseURL: "http://127.0.0.1:1"}, "m", llm.ErrNetwork},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := serve(t, tt.e, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
@@ -192,7 +192,7 @@ func TestProvider_KeysNeverShowInErrors(t *testing.T) {
 		"url in the body": echo(400, `{"error":"https://x/?key=very-secret-key%%2F%%2B1234 %s"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := serve(t, wire.Endpoint{}, h)
+			p := serve(t, llm.Endpoint{}, h)
 			_, err := llm.Collect(p.Stream(t.Context(), &llm.Request{}))
 			var e *llm.Error
 			if !errors.As(err, &e) {
@@ -224,18 +224,18 @@ func TestProvider_KeysDoNotFollowRedirectsToOtherHosts(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	p := wire.NewProvider(toy{}, wire.Endpoint{Name: "toy", BaseURL: srv.URL + "/away", APIKey: secret})
+	p := wire.NewProvider(toy{}, llm.Endpoint{Name: "toy", BaseURL: srv.URL + "/away", APIKey: secret})
 	if _, err := llm.Collect(p.Stream(t.Context(), &llm.Request{})); err == nil {
 		t.Error("the redirect was followed")
 	}
-	p = wire.NewProvider(toy{}, wire.Endpoint{Name: "toy", BaseURL: srv.URL + "/moved", APIKey: secret})
+	p = wire.NewProvider(toy{}, llm.Endpoint{Name: "toy", BaseURL: srv.URL + "/moved", APIKey: secret})
 	if resp, err := llm.Collect(p.Stream(t.Context(), &llm.Request{})); err != nil || resp.Text() != "hi" {
 		t.Errorf("a redirect on the same host gives %v", err)
 	}
 }
 
 func TestProvider_RateLimitHeaders(t *testing.T) {
-	p := serve(t, wire.Endpoint{}, func(w http.ResponseWriter, r *http.Request) {
+	p := serve(t, llm.Endpoint{}, func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Ratelimit-Limit-Requests", "100")
 		h.Set("X-Ratelimit-Remaining-Requests", "99")
@@ -259,7 +259,7 @@ func TestProvider_RateLimitHeaders(t *testing.T) {
 
 func TestProvider_StreamsLeaveTheirConnectionForTheNextCall(t *testing.T) {
 	conns := map[string]bool{}
-	p := serve(t, wire.Endpoint{}, func(w http.ResponseWriter, r *http.Request) {
+	p := serve(t, llm.Endpoint{}, func(w http.ResponseWriter, r *http.Request) {
 		conns[r.RemoteAddr] = true
 		say("data: hello\n\ndata: [DONE]\n\n")(w, r)
 	})

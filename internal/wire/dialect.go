@@ -18,7 +18,7 @@ type Dialect interface {
 	// Name is the dialect's key in llm.State and llm.Request.Options.
 	Name() string
 	// Encode builds the HTTP request for r. With a cache in r, it encodes only new messages.
-	Encode(r *llm.Request) (*Call, error)
+	Encode(r *llm.Request) (*llm.Call, error)
 	// Decode reads a whole answer into a and finishes it.
 	Decode(body []byte, a *Assembler) error
 	// NewDecoder begins to read a streamed answer into a.
@@ -45,35 +45,4 @@ type Decoder interface {
 	// Usage returns the token counts received so far and whether they are final. It is called when
 	// the stream was interrupted.
 	Usage() (u llm.Usage, final bool)
-}
-
-// Call is an encoded HTTP request.
-type Call struct {
-	Path   string // below the base URL, with a leading slash
-	Query  string
-	Header http.Header
-	Body   Body
-	Stream bool // asks for a stream
-	// Seal adds state to the answer's message that the next request needs; may be nil.
-	Seal func(m *llm.Message)
-}
-
-// Body is a request body in pieces, so that a long history can be sent without copying it.
-type Body [][]byte
-
-func (b Body) size() int64 {
-	var n int64
-	for _, p := range b {
-		n += int64(len(p))
-	}
-	return n
-}
-
-// Bytes returns the body in one piece.
-func (b Body) Bytes() []byte {
-	out := make([]byte, 0, b.size())
-	for _, p := range b {
-		out = append(out, p...)
-	}
-	return out
 }

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 
 // piped returns a provider whose server is a function behind a pipe. In a synctest bubble the limits run on the fake
 // clock. The connection is closed when the server returns.
-func piped(limits wire.Limits, dialTime time.Duration, serve func(c net.Conn)) *wire.Provider {
+func piped(limits llm.Limits, dialTime time.Duration, serve func(c net.Conn)) *wire.Provider {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		select {
 		case <-time.After(dialTime):
@@ -43,7 +43,7 @@ func piped(limits wire.Limits, dialTime time.Duration, serve func(c net.Conn)) *
 		}()
 		return client, nil
 	}
-	return wire.NewProvider(toy{}, wire.Endpoint{
+	return wire.NewProvider(toy{}, llm.Endpoint{
 		Name: "toy", BaseURL: "http://toy.test", Limits: limits,
 		HTTPClient: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}},
 	})
@@ -71,7 +71,7 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-var short = wire.Limits{Connect: time.Second, FirstByte: 10 * time.Second, Unary: 30 * time.Second, Idle: 5 * time.Second}
+var short = llm.Limits{Connect: time.Second, FirstByte: 10 * time.Second, Unary: 30 * time.Second, Idle: 5 * time.Second}
 
 func write(c net.Conn, parts ...any) {
 	for _, p := range parts {
@@ -136,7 +136,7 @@ func TestAttack_AnswerThatNeverEndsIsStoppedAndNotRetried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				calls := 0
-				p := piped(wire.Limits{}, 0, func(c net.Conn) {
+				p := piped(llm.Limits{}, 0, func(c net.Conn) {
 					calls++
 					write(c, streamHead, "data: a\n\n")
 					for err := error(nil); err == nil; <-time.After(time.Minute) {
@@ -162,7 +162,7 @@ func TestAttack_AnswerThatNeverEndsIsStoppedAndNotRetried(t *testing.T) {
 
 func TestLimits_NegativeMeansUnlimited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := piped(wire.Limits{Connect: -1, FirstByte: -1, Idle: -1, Call: -1, MaxEvent: -1, MaxTotal: -1}, time.Hour, func(c net.Conn) {
+		p := piped(llm.Limits{Connect: -1, FirstByte: -1, Idle: -1, Call: -1, MaxEvent: -1, MaxTotal: -1}, time.Hour, func(c net.Conn) {
 			write(c, 24*time.Hour, streamHead, 24*time.Hour, "data: a\n\ndata: [DONE]\n\n")
 		})
 		if text, took, err := talk(t.Context(), p, &llm.Request{}); text != "a" || took != 49*time.Hour || err != nil {

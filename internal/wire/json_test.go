@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reins-agent/reins/llm/wire"
+	"github.com/reins-agent/reins/internal/wire"
 )
 
 const document = ` {"s": "a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00ü", "n": -12.5e1, "i": 9007199254740993, "t": true, "f": false,

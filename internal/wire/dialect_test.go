@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // toy is a small dialect. Stream events are words: "[DONE]" ends the answer, "!…" is a provider error, "?" is malformed
@@ -15,14 +15,14 @@ type toy struct{}
 
 func (toy) Name() string { return "toy" }
 
-func (toy) Encode(r *llm.Request) (*wire.Call, error) {
+func (toy) Encode(r *llm.Request) (*llm.Call, error) {
 	if r.Model == "impossible" {
 		return nil, errors.New("cannot encode this request")
 	}
-	return &wire.Call{
+	return &llm.Call{
 		Path:   "/talk",
 		Header: http.Header{"X-Toy": {"yes"}},
-		Body:   wire.Body{[]byte(`{"model":`), wire.AppendString(nil, r.Model), []byte(`}`)},
+		Body:   llm.Body{[]byte(`{"model":`), wire.AppendString(nil, r.Model), []byte(`}`)},
 		Stream: !r.Unary,
 	}, nil
 }

@@ -3,8 +3,8 @@ package wire_test
 import (
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestHistory_RecognizesEncodedMessages(t *testing.T) {

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/openai"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 // An interrupted stream reports the tokens counted so far, and whether the counts are final.
@@ -45,10 +45,10 @@ data: {"type":"response.output_text.delta","item_id":"i","output_index":0,"conte
 		{"gemini, in the middle", gemini.NewDialect(gemini.Config{}), `data: {"candidates":[{"content":{"parts":[{"text":"a"}],"role":"model"}}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2}}
 
 `, counts{9, 2, false}},
-		{"chat, counted with every chunk", chat.NewDialect(chat.Quirks{}), `data: {"id":"1","choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":6,"completion_tokens":1}}
+		{"chat, counted with every chunk", chat.NewDialect(chat.Config{}), `data: {"id":"1","choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":6,"completion_tokens":1}}
 
 `, counts{6, 1, false}},
-		{"chat, without counts", chat.NewDialect(chat.Quirks{}), `data: {"id":"1","choices":[{"index":0,"delta":{"content":"a"}}]}
+		{"chat, without counts", chat.NewDialect(chat.Config{}), `data: {"id":"1","choices":[{"index":0,"delta":{"content":"a"}}]}
 
 `, counts{}},
 	} {

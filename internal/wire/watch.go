@@ -14,18 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Limits limits a call's time and size. Zero means the default, a negative value no limit.
-type Limits struct {
-	Connect   time.Duration // until connected; default 30 s
-	FirstByte time.Duration // from the request sent to the first answer byte; default 5 min
-	Unary     time.Duration // FirstByte for calls that are not streamed; default 15 min
-	Idle      time.Duration // between two reads; default 2 min
-	Call      time.Duration // whole call; default 1 h; exceeding it is not retried
-	MaxEvent  int           // bytes in one streamed event or a whole answer; default 8 MiB
-	MaxTotal  int           // bytes of one answer in memory, with all its parts; default 8 MiB
-}
-
-func (l Limits) withDefaults() Limits {
+func withDefaults(l llm.Limits) llm.Limits {
 	const never = time.Duration(1<<62 - 1)
 	l.Connect = standard(l.Connect, 30*time.Second, never)
 	l.FirstByte = standard(l.FirstByte, 5*time.Minute, never)
@@ -67,7 +56,7 @@ type phase struct {
 	what  string
 }
 
-func newWatch(parent context.Context, l Limits, stream bool) *watch {
+func newWatch(parent context.Context, l llm.Limits, stream bool) *watch {
 	w := &watch{parent: parent, idle: &phase{l.Idle, "no data arrived for %v"}}
 	w.first = &phase{l.FirstByte, "no response within %v"}
 	if !stream {

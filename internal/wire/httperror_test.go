@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/wire"
 )
 
 func TestHTTPError_StatusAndBodyGiveTheKind(t *testing.T) {

@@ -9,39 +9,22 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/llm"
 )
 
-// Endpoint configures where and how a dialect is used.
-type Endpoint struct {
-	Name    string // provider name, for routing; "" means the adapter's default
-	BaseURL string // "" means the vendor's
-	APIKey  string
-	// KeyFrom names the source of APIKey or of what Sign uses, such as an environment variable, for errors about it.
-	KeyFrom string
-	Header  http.Header // added to every request
-	Query   string      // added to every URL, such as "api-version=2025-04-01-preview"
-	// Rewrite changes a request before it is signed and sent, for endpoints with other paths or bodies
-	// such as Vertex and Bedrock.
-	Rewrite func(r *llm.Request, c *Call) error
-	// Sign authorizes a request, given its whole body. APIKey is then not sent.
-	Sign       func(r *http.Request, body []byte) error
-	HTTPClient *http.Client // nil means one from NewHTTPClient
-	Limits     Limits
-}
-
 // Provider drives a dialect over HTTP. It implements llm.Provider.
 type Provider struct {
 	dialect  Dialect
-	endpoint Endpoint
+	endpoint llm.Endpoint
 }
 
 // NewProvider returns a provider. The endpoint must have a Name and a BaseURL.
-func NewProvider(d Dialect, e Endpoint) *Provider {
+func NewProvider(d Dialect, e llm.Endpoint) *Provider {
 	e.BaseURL = strings.TrimRight(e.BaseURL, "/")
-	e.Limits = e.Limits.withDefaults()
+	e.Limits = withDefaults(e.Limits)
 	if e.HTTPClient == nil {
 		e.HTTPClient = NewHTTPClient(e.Limits)
 	}
@@ -50,8 +33,8 @@ func NewProvider(d Dialect, e Endpoint) *Provider {
 
 // NewHTTPClient returns the default HTTP client for an endpoint. It has its own connection pool, applies the
 // connect timeout and does not follow redirects to other hosts.
-func NewHTTPClient(l Limits) *http.Client {
-	l = l.withDefaults()
+func NewHTTPClient(l llm.Limits) *http.Client {
+	l = withDefaults(l)
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: l.Connect}).DialContext
 	t.TLSHandshakeTimeout = l.Connect
@@ -166,7 +149,7 @@ func (p *Provider) send(w *watch, req *http.Request) (*http.Response, error) {
 	}
 }
 
-func (p *Provider) encode(r *llm.Request) (*Call, error) {
+func (p *Provider) encode(r *llm.Request) (*llm.Call, error) {
 	call, err := p.dialect.Encode(r)
 	if err == nil && p.endpoint.Rewrite != nil {
 		err = p.endpoint.Rewrite(r, call)
@@ -174,7 +157,7 @@ func (p *Provider) encode(r *llm.Request) (*Call, error) {
 	return call, err
 }
 
-func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, error) {
+func (p *Provider) request(ctx context.Context, call *llm.Call) (*http.Request, error) {
 	base, query, _ := strings.Cut(p.endpoint.BaseURL, "?")
 	target := strings.TrimRight(base, "/") + call.Path
 	sep := "?"
@@ -191,7 +174,7 @@ func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, erro
 	if s := req.URL.Scheme; s != "http" && s != "https" || req.URL.Host == "" {
 		return nil, fmt.Errorf("invalid base URL %q: use https:// or http:// and a host", RedactURL(p.endpoint.BaseURL))
 	}
-	call.Body.attach(req)
+	attach(call.Body, req)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "reins")
 	if call.Stream {
@@ -213,33 +196,17 @@ func (p *Provider) request(ctx context.Context, call *Call) (*http.Request, erro
 }
 
 // attach sets the request's body.
-func (b Body) attach(req *http.Request) {
-	open := func() io.ReadCloser { return &bodyReader{pieces: b} }
+func attach(b llm.Body, req *http.Request) {
+	open := func() io.ReadCloser {
+		pieces := net.Buffers(slices.Clone(b))
+		return io.NopCloser(&pieces)
+	}
 	req.Body = open()
-	req.ContentLength = b.size()
+	for _, piece := range b {
+		req.ContentLength += int64(len(piece))
+	}
 	req.GetBody = func() (io.ReadCloser, error) { return open(), nil }
 }
-
-type bodyReader struct {
-	pieces Body
-	at     int // position in the first piece
-}
-
-func (r *bodyReader) Read(p []byte) (n int, err error) {
-	for n < len(p) && len(r.pieces) > 0 {
-		k := copy(p[n:], r.pieces[0][r.at:])
-		n += k
-		if r.at += k; r.at == len(r.pieces[0]) {
-			r.pieces, r.at = r.pieces[1:], 0
-		}
-	}
-	if n == 0 && len(p) > 0 {
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
-func (r *bodyReader) Close() error { return nil }
 
 // failed returns an interrupted call's error. An exceeded limit or a cancellation explains it best.
 func (p *Provider) failed(w *watch, err error) *llm.Error {

@@ -18,12 +18,12 @@ type Answer struct {
 	Header http.Header
 	Body   io.Reader
 	Stream bool // a stream was requested
-	Limits Limits
+	Limits llm.Limits
 }
 
 // Read reads an answer into a. It returns an *llm.Error unless reading Body failed.
 func Read(d Dialect, ans Answer, a *Assembler) error {
-	ans.Limits = ans.Limits.withDefaults()
+	ans.Limits = withDefaults(ans.Limits)
 	a.Max = ans.Limits.MaxTotal
 	a.resp.RequestID = requestID(ans.Header)
 	a.resp.RateLimit = rateLimit(ans.Header)

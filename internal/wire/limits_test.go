@@ -5,14 +5,16 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"github.com/reins-agent/reins/llm"
 )
 
 func TestLimits_Defaults(t *testing.T) {
-	want := Limits{
+	want := llm.Limits{
 		Connect: 30 * time.Second, FirstByte: 300 * time.Second, Unary: 900 * time.Second, Idle: 120 * time.Second,
 		Call: 3600 * time.Second, MaxEvent: 8_388_608, MaxTotal: 8_388_608,
 	}
-	if got := (Limits{}).withDefaults(); got != want {
+	if got := withDefaults(llm.Limits{}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if maxInline != 104_857_600 {
@@ -44,7 +46,7 @@ func TestRedirects_AreFollowedFiveTimesOnTheSameHost(t *testing.T) {
 		for i := range via {
 			via[i] = first
 		}
-		if err := NewHTTPClient(Limits{}).CheckRedirect(request(tt.to), via); (err == nil) != tt.follows {
+		if err := NewHTTPClient(llm.Limits{}).CheckRedirect(request(tt.to), via); (err == nil) != tt.follows {
 			t.Errorf("redirect %d to %s: got %v, want followed %v", tt.earlier, tt.to, err, tt.follows)
 		}
 	}
@@ -53,7 +55,7 @@ func TestRedirects_AreFollowedFiveTimesOnTheSameHost(t *testing.T) {
 // TestWatch_TheIdlePhaseIsTheLast is about transports that report a request as written after its answer
 // has begun.
 func TestWatch_TheIdlePhaseIsTheLast(t *testing.T) {
-	w := newWatch(t.Context(), Limits{Connect: time.Hour, FirstByte: time.Hour, Idle: time.Hour, Call: time.Hour}, true)
+	w := newWatch(t.Context(), llm.Limits{Connect: time.Hour, FirstByte: time.Hour, Idle: time.Hour, Call: time.Hour}, true)
 	defer w.stop()
 	w.enter(w.first)
 	w.enter(w.idle)
