@@ -13,13 +13,13 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// ApproveLater is an approver that leaves calls pending: they wait for [Session.Resolve], and Submit returns
-// with StatusAwaitingApproval.
+// ApproveLater is an approver that leaves calls pending: they wait for [Session.Resolve], and Submit returns with
+// StatusAwaitingApproval.
 func ApproveLater(context.Context, tool.Request) (tool.Approval, error) {
 	return tool.Approval{}, tool.ErrPending
 }
 
-// warnUnattended records, once, that calls may need an approval and that nobody can give it.
+// warnUnattended records, once, that calls may need approval and that no approver is configured.
 func (s *Session) warnUnattended() {
 	if s.warned || s.depth > 0 || s.currentApprover().ask != nil || !policy.Asks(s.Policy(), s.Mode()) {
 		return
@@ -32,14 +32,14 @@ func (s *Session) warnUnattended() {
 	})
 }
 
-// approval is the answer of the host, or the error that prevented one.
+// approval is the host's answer, or the error that prevented an answer.
 type approval struct {
 	tool.Approval
 	err error
 }
 
-// approve returns the answer to a request: one that was recorded earlier, or else the first one that the host
-// or Resolve gives. It records the request and the answer.
+// approve returns the answer to a request: an answer that was recorded earlier, or else the first one that the host or
+// Resolve gives. It records the request and the answer.
 func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
 	if refused := s.permissionHooks(ctx, r); refused != nil {
 		return *refused, nil
@@ -54,7 +54,7 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, e
 	}
 	a := s.askHost(ctx, r, answers)
 	switch {
-	case errors.Is(a.err, tool.ErrPending), ctx.Err() != nil, a.err == errNobody && again: // somebody may answer it elsewhere
+	case errors.Is(a.err, tool.ErrPending), ctx.Err() != nil, a.err == errNobody && again: // it may be answered elsewhere
 		return tool.Approval{}, tool.ErrPending
 	case a.err != nil:
 		a.Approval = tool.Approval{Message: a.err.Error()}
@@ -66,8 +66,8 @@ func (s *Session) approve(ctx context.Context, r tool.Request) (tool.Approval, e
 	return a.Approval, nil
 }
 
-// requested records that a call waits for an approval, unless it already did. An answer that was recorded
-// earlier counts if the call still has the same accesses.
+// requested records that a call waits for approval, unless it already did. An answer that was recorded earlier counts
+// if the call still has the same accesses.
 func (s *Session) requested(r tool.Request, d event.ApprovalRequested) (given *tool.Approval, answers chan approval, again bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Session) requested(r tool.Request, d event.ApprovalRequested) (given *t
 	return nil, answers, same
 }
 
-// approvalRequest returns the record that asks for an approval, with the host's description and without secrets.
+// approvalRequest returns the record that asks for approval, with the host's description and without secrets.
 func (s *Session) approvalRequest(ctx context.Context, r tool.Request) event.ApprovalRequested {
 	d := event.ApprovalRequested{
 		ID:        r.Call.ID,
@@ -148,9 +148,9 @@ func (s *Session) answered(id string) {
 	delete(s.waiting, id)
 }
 
-// approver is what is asked for approvals.
+// approver decides on calls that need approval.
 type approver struct {
-	ask      func(context.Context, tool.Request) (tool.Approval, error) // nil if there is nobody to ask
+	ask      func(context.Context, tool.Request) (tool.Approval, error) // nil without an approver
 	replaced chan struct{}                                              // closed when another approver takes over
 }
 
@@ -164,8 +164,8 @@ func (s *Session) currentApprover() *approver {
 	return s.tree.approver
 }
 
-// askHost waits for the answer of the host or of Resolve. If the approver is replaced while it is asked, its answer no
-// longer counts, and the new one is asked. Without an approver, askHost fails with errNobody.
+// askHost waits for an answer from the host or Resolve. If the approver is replaced while it is asked, its answer no
+// longer counts, and the new approver is asked. Without an approver, askHost fails with errNobody.
 func (s *Session) askHost(ctx context.Context, r tool.Request, answers <-chan approval) approval {
 	for {
 		by := s.currentApprover()
@@ -207,13 +207,13 @@ func (by *approver) answer(ctx context.Context, r tool.Request, answers <-chan a
 	}
 }
 
-// Pending is a tool call that waits for an approval.
+// Pending is a tool call that waits for approval.
 type Pending struct {
-	Agent string `json:"agent,omitempty"` // path of the agent in its tree; "" is the root
+	Agent string `json:"agent,omitempty"` // agent path; "" means the root
 	event.ApprovalRequested
 }
 
-// Pending lists the tool calls that wait for an approval, including those of subagents. The list is never nil, so that
+// Pending lists the tool calls that wait for approval, in this agent and its subagents. The list is never nil, so that
 // its JSON is always an array.
 func (s *Session) Pending() []Pending {
 	s.tree.mu.Lock()
@@ -234,11 +234,13 @@ func (s *Session) pending() []Pending {
 	return pending
 }
 
-// Resolve answers a tool call that waits for an approval, of the session or a subagent, by the ID that
-// Pending returns. If the session is waiting for it, the work continues. Otherwise, because the session was
-// resumed or its work has ended with StatusAwaitingApproval or StatusInterrupted, the answer is recorded and
-// Continue acts on it. If calls of two agents have the same ID, use the agent's path, a colon and the ID.
-// Resolve returns when the answer is saved in the session's store, if it has one.
+// Resolve answers a tool call that waits for approval, in the session or a subagent, by the ID that Pending returns. If
+// work is waiting for it, the work continues. Otherwise, because the session was resumed or its work has ended with
+// StatusAwaitingApproval or StatusInterrupted, the answer is recorded and Continue acts on it.
+//
+// The first answer counts: a later one, and an answer to an unknown call, is an error. If calls in two agents have the
+// same ID, use the agent's path, a colon and the ID. Resolve returns when the answer is saved in the session's store,
+// if it has one.
 func (s *Session) Resolve(_ context.Context, callID string, a tool.Approval) error {
 	return s.commit(func() error {
 		var found []Pending
@@ -281,8 +283,8 @@ func resolved(id string, a tool.Approval) event.ApprovalResolved {
 	return event.ApprovalResolved{ID: id, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Rules: a.Rules, Arguments: a.Args, Reason: a.Message, Abort: a.Abort}
 }
 
-// asked ends the work and reports true if only an answer can continue it: to a question, or to approvals
-// that the host was asked for and has not given.
+// asked ends the work and reports true if only an answer can continue it: to a question, or to approvals that the host
+// was asked for and has not given.
 func (s *Session) asked(a step.Await) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

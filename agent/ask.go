@@ -17,16 +17,16 @@ import (
 // AskUser is the name of the tool that asks the user. A call stops the work; the next input is its result.
 const AskUser = "ask_user"
 
-// Roles of tools that the session handles itself. A tool that only has the same name runs like any other.
+// Roles for tools that the session handles itself. A tool that only has the same name runs like any other.
 const (
 	roleAsk   = "ask_user"
 	roleAgent = "subagents"
 )
 
-// RoleSession is the role of tools that act on the whole session. Subagents do not get them.
+// RoleSession marks tools that act on the whole session. Subagents do not get them.
 const RoleSession = "session"
 
-// askIn is one question, or several. Other agents use the same forms, with more fields.
+// askIn is one question, or several. Other agents use the same formats, with more fields.
 type askIn struct {
 	askOne
 	Questions []askOne `json:"questions"`
@@ -55,8 +55,8 @@ func AskUserTool() tool.Tool {
 		})
 }
 
-// questions returns what a call asks the user, or nil if it does not ask. A call with invalid
-// arguments does not ask: it runs and fails like any other.
+// questions returns a call's questions to the user, or nil if it does not ask. A call with invalid arguments does not
+// ask: it runs and fails like any other.
 func (k *kit) questions(c llm.ToolCall) (list []event.Question) {
 	if spec, _ := k.tools.Spec(c.Name); spec.Role != roleAsk && spec.Name != tool.CallName {
 		return nil
@@ -99,7 +99,7 @@ func questionText(list []event.Question) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Question returns what the model asks the user, if it waits for an answer.
+// Question returns the model's question to the user, or "" if it does not wait for an answer.
 func (s *Session) Question() string {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *Session) Question() string {
 	return s.state.Question()
 }
 
-// Questions returns what Question returns, in parts.
+// Questions returns the question in parts, with options.
 func (s *Session) Questions() []event.Question {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Session) Questions() []event.Question {
 	return slices.Clone(s.state.Questions())
 }
 
-// Answer is the answer to a question: labels of its options, a text, or both.
+// Answer answers a question: with option labels, a text, or both.
 type Answer struct {
 	Chosen []string
 	Text   string

@@ -121,7 +121,7 @@ func TestAsk_QuestionSurvivesAnInterruptedAnswer(t *testing.T) {
 	}
 }
 
-// several is a call in the shape of AskUserQuestion, which has members that ask_user does not know.
+// several is a call in the format of AskUserQuestion, which has members that ask_user does not know.
 const several = `{"questions":[
 	{"question":"Which database?","header":"Database","multiSelect":false,"options":[{"label":"Postgres","description":"as now","preview":"x"},{"label":"SQLite","description":"small"}]},
 	{"question":"Which checks?","header":"Checks","multiSelect":true,"options":[{"label":"vet"},{"label":"test"},{"label":"lint"}]},

@@ -22,7 +22,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// countingDisk counts what is flushed and written.
+// countingDisk counts flushes and written bytes.
 type countingDisk struct {
 	filestore.OS
 	flushes, bytes atomic.Int64
@@ -51,7 +51,7 @@ func (f countingFile) Sync() error {
 	return f.File.Sync()
 }
 
-// timedRounds is a model that takes its time, and takes down when it is called.
+// timedRounds is a model that needs some time per call, and records when it is called.
 type timedRounds struct {
 	rounds
 	delay time.Duration
@@ -68,11 +68,11 @@ func (m *timedRounds) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.
 
 // saving is a kind of session.
 type saving struct {
-	output int           // bytes of the tool
-	delay  time.Duration // of the model
+	output int           // bytes per tool result
+	delay  time.Duration // model latency
 }
 
-// talkative makes a tool say more.
+// talkative makes tool results longer.
 func talkative(size int) tool.Middleware {
 	text := strings.Repeat("a line of what a command says\n", size/30)
 	return func(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
@@ -82,7 +82,7 @@ func talkative(size int) tool.Middleware {
 	}
 }
 
-// rounds are how long the rounds of a session take, in a store or, if that is nil, in none.
+// rounds returns how long each round takes, in a store or, if that is nil, in none.
 func (k saving) rounds(b *testing.B, e env.Environment, store event.Store, n int) (took []time.Duration) {
 	b.Helper()
 	m := &timedRounds{rounds: rounds{left: n}, delay: k.delay}
@@ -105,7 +105,7 @@ func (k saving) rounds(b *testing.B, e env.Environment, store event.Store, n int
 	return took
 }
 
-// bareFlushes are how long it takes to write so many bytes and flush them, twice.
+// bareFlushes returns how long it takes to write this many bytes and flush them, twice.
 func bareFlushes(b *testing.B, name string, n, size int) (took []time.Duration) {
 	b.Helper()
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -134,8 +134,8 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// BenchmarkSavedRound is what it costs to save a round of the loop, beside the same rounds without
-// a store and two bare flushes of as many bytes on the same disk, all by turns.
+// BenchmarkSavedRound measures the cost to save a round, beside the same rounds without a store and two bare flushes
+// with as many bytes on the same disk, in turn.
 func BenchmarkSavedRound(b *testing.B) {
 	for _, k := range []saving{{30, 0}, {4 << 10, 0}, {32 << 10, 0}, {4 << 10, 5 * time.Millisecond}} {
 		b.Run(fmt.Sprintf("output=%d,model=%v", k.output, k.delay), k.compare)

@@ -16,8 +16,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// rounds is a model in memory that asks for a tool so many times, each time with other arguments,
-// and then says that it is done.
+// rounds is a model in memory that asks for a tool a number of times, each time with other arguments, and then is done.
 type rounds struct{ left, made int }
 
 func (m *rounds) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {
@@ -36,7 +35,7 @@ func (m *rounds) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent
 	}
 }
 
-// echo is a tool that does as little as a tool can.
+// echo is a tool that does as little as possible.
 func echo() tool.Tool {
 	type in struct {
 		Text string `json:"text"`
@@ -60,7 +59,7 @@ func newEnv(tb testing.TB) env.Environment {
 	return e
 }
 
-// withHistory makes a session that has had so many rounds.
+// withHistory creates a session that has had n rounds.
 func withHistory(tb testing.TB, e env.Environment, n int) (*agent.Session, *rounds) {
 	tb.Helper()
 	m := &rounds{left: n}
@@ -83,11 +82,11 @@ func submit(tb testing.TB, s *agent.Session) {
 	}
 }
 
-// someRounds are the rounds that are measured behind a history.
+// someRounds is the number of rounds that are measured after a history.
 const someRounds = 20
 
-// BenchmarkRound shows that a round of the loop costs the same however long the conversation is.
-// The model is in memory, so that no request is encoded.
+// BenchmarkRound shows that a round costs the same however long the conversation is. The model is in memory, so no
+// request is encoded.
 func BenchmarkRound(b *testing.B) {
 	for _, history := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("history=%d", history), func(b *testing.B) {
@@ -108,7 +107,7 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// allocated is how many bytes f allocates.
+// allocated returns how many bytes f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -121,7 +120,7 @@ func TestRound_CostDoesNotGrowWithTheHistory(t *testing.T) {
 	e := newEnv(t)
 	cost := func(history int) uint64 {
 		least := ^uint64(0)
-		for range 5 { // the least of some, since a slice may grow in any of them
+		for range 5 { // the minimum of several runs, since a slice may grow in any of them
 			s, m := withHistory(t, e, history)
 			m.left = someRounds
 			least = min(least, allocated(func() { submit(t, s) }))
@@ -129,8 +128,8 @@ func TestRound_CostDoesNotGrowWithTheHistory(t *testing.T) {
 		}
 		return least
 	}
-	// Slices that grow have to be copied at times. With histories of other lengths than powers of
-	// two that is what some of the rounds have in them, and none of it may be more than that.
+	// Growing slices must be copied at times. With history lengths that are not powers of two, some rounds include such
+	// a copy, and no other cost may be larger.
 	short, long := cost(12), cost(1500)
 	if long > 2*short+64<<10 {
 		t.Errorf("%d rounds allocate %d bytes behind a history of 1500 rounds, and %d behind one of 12", someRounds, long, short)
@@ -148,8 +147,7 @@ func (h hosted) close() {
 	h.env.Close()
 }
 
-// idle makes a session as a host does, with an environment, a profile and a system prompt of its
-// own.
+// idle creates a session as a host does, with its own environment, profile and system prompt.
 func idle(b *testing.B, dir string, client agent.Streamer) hosted {
 	e, err := local.New(local.Config{Dir: dir})
 	if err != nil {
@@ -174,7 +172,7 @@ func idle(b *testing.B, dir string, client agent.Streamer) hosted {
 	return hosted{s, e}
 }
 
-// BenchmarkNewSession is what it costs to set up a session with everything that a host gives it.
+// BenchmarkNewSession measures setting up a session with everything that a host configures.
 func BenchmarkNewSession(b *testing.B) {
 	dir := b.TempDir()
 	b.ReportAllocs()

@@ -20,12 +20,11 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// BenchmarkIdleSessions holds 10,000 sessions that have had a turn and wait for the next. It
-// reports what one of them takes, what the whole process takes, how many goroutines there are for
-// them, and how busy they keep a core.
+// BenchmarkIdleSessions holds 10,000 sessions that have had a turn and wait for the next. It reports the memory per
+// session and for the process, the number of goroutines, and how busy they keep a core.
 func BenchmarkIdleSessions(b *testing.B) {
 	const n = 10_000
-	const watch = 3 * time.Second // in which the runtime also gives back what the setup left
+	const watch = 3 * time.Second // the runtime also returns memory from the setup in this time
 	dir := b.TempDir()
 	for b.Loop() {
 		before, goroutines := heap(), runtime.NumGoroutine()
@@ -46,9 +45,8 @@ func BenchmarkIdleSessions(b *testing.B) {
 	}
 }
 
-// BenchmarkStreamingSessions has 1,000 sessions stream at 50 events per second each, with a reader
-// on each. Lag is the time from the moment that an event was due to the moment that the reader has
-// it, everything between included; lost is what readers did not get, of the events.
+// BenchmarkStreamingSessions streams 50 events per second in each of 1,000 sessions, with a reader on each. Lag is the
+// time from when an event was due until the reader has it; lost is the share of events that readers did not get.
 func BenchmarkStreamingSessions(b *testing.B) {
 	const n = 1000
 	const gap = 20 * time.Millisecond
@@ -91,14 +89,14 @@ func BenchmarkStreamingSessions(b *testing.B) {
 	}
 }
 
-// ticking is a model in memory whose answer comes in even steps, one letter in each.
+// ticking is a model in memory whose answer arrives in even steps, one letter each.
 type ticking struct {
 	start  time.Time
 	gap    time.Duration
 	events int
 }
 
-// due is when the event with a number comes.
+// due returns when an event arrives.
 func (m *ticking) due(i int) time.Time { return m.start.Add(time.Duration(i) * m.gap) }
 
 func (m *ticking) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.StreamEvent, error] {
@@ -123,8 +121,7 @@ func (m *ticking) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Stre
 	}
 }
 
-// follow reads the events of the session to their end. It returns how late each text was, and how
-// many it did not get.
+// follow reads the session's events to their end. It returns how late each text was, and how many were lost.
 func (m *ticking) follow(s *agent.Session) (lags []time.Duration, lost int) {
 	got := 0
 	for r, err := range s.Events(context.Background(), 0) {
@@ -141,7 +138,7 @@ func (m *ticking) follow(s *agent.Session) (lags []time.Duration, lost int) {
 	return lags, m.events - got
 }
 
-// heap is what is in use behind a collection, in bytes.
+// heap returns the bytes in use after a collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -150,7 +147,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// resident is the memory that the process has, in bytes, where the system tells it in /proc.
+// resident returns the process's memory in bytes, where /proc reports it.
 func resident() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -165,7 +162,7 @@ func resident() int64 {
 	return kib << 10
 }
 
-// processorTime is the time that the process has used of all cores.
+// processorTime returns the time that the process has used on all cores.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

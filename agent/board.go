@@ -8,22 +8,22 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Tasks lists the tasks that the agents of the session share, in the order of their creation.
+// Tasks lists the session's shared tasks, in order of creation.
 func (s *Session) Tasks() []event.Task {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return slices.Clone(s.tree.fold.Tasks())
 }
 
-// Teams lists the teams of the session, in the order of their creation.
+// Teams lists the session's teams, in order of creation.
 func (s *Session) Teams() []event.Team {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return slices.Clone(s.tree.fold.Teams())
 }
 
-// StopAgent closes a subagent and those below it, by its name or path, and returns when they have stopped. They
-// cannot be given more work.
+// StopAgent closes a subagent and its subagents, by name or path, and returns when they have stopped. They cannot be
+// given more work.
 func (s *Session) StopAgent(name string) error {
 	a, err := s.find(name)
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *Session) StopAgent(name string) error {
 	return nil
 }
 
-// share records a change of the tasks, teams or mail that the agents share, and returns when it is saved. f returns the
-// record, or an error that refuses the change. It is called with tree.mu held.
+// share records a change to shared tasks, teams or mail, and returns when it is saved. f returns the record, or an
+// error that refuses the change. It is called with tree.mu held.
 func share[D event.Data](s *Session, f func(t *step.Tree) (D, error)) (d D, err error) {
 	err = s.commit(func() (err error) {
 		if d, err = f(s.tree.fold); err == nil {

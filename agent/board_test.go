@@ -44,7 +44,7 @@ func turn(calls ...llm.ToolCall) (t llmtest.Turn) {
 // taskIDs matches tasks that a call showed as claimed.
 var taskIDs = regexp.MustCompile(`^(task_\d+) \[in_progress`)
 
-// queueWorker claims tasks, as many as it wants at a time, and completes them until there are none.
+// queueWorker claims tasks, want at a time, and completes them until none are left.
 func queueWorker(messages []llm.Message, want int) llmtest.Turn {
 	var calls []llm.ToolCall
 	empty := false
@@ -90,7 +90,7 @@ func owners(t *testing.T, records []event.Record) map[string]string {
 
 func TestTasks_EightAgentsClaimAThousandEachOnce(t *testing.T) {
 	const tasks, workers = 1000, 8
-	var ready, claimed sync.WaitGroup // nobody starts before all exist, or continues before all have claimed tasks
+	var ready, claimed sync.WaitGroup // no agent starts before all exist, or continues before all have claimed tasks
 	ready.Add(workers)
 	claimed.Add(workers)
 	script := &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn {
@@ -154,7 +154,7 @@ func resultsBy(s *Session, agent string) (texts []string) {
 	return texts
 }
 
-// injectedInto returns the messages of other agents in the records of an agent.
+// injectedInto returns the messages from other agents in an agent's records.
 func injectedInto(s *Session, agent string, source event.Source) (texts []string) {
 	for _, r := range s.log.Records(0) {
 		if d, ok := r.Data.(event.SteeringInjected); ok && r.Agent == agent && d.Source == source {

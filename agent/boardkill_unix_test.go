@@ -29,7 +29,7 @@ const (
 	crewDone            = "All tasks are completed."
 )
 
-// lastRound returns the results of the last tool calls by the name of the tool, nil if one was interrupted.
+// lastRound returns the results of the last tool calls by tool name, nil if one was interrupted.
 func lastRound(messages []llm.Message) map[string][]string {
 	results := map[string][]string{}
 	for _, m := range slices.Backward(messages) {
@@ -48,8 +48,8 @@ func lastRound(messages []llm.Message) map[string][]string {
 	return results
 }
 
-// crewModel plays a leader that creates tasks and keeps its team working on them, and the members of the team. What
-// each does next follows from the results of its last calls; if they were interrupted, it looks again.
+// crewModel plays a leader that creates tasks and keeps its team working on them, and the team members. Each next step
+// follows from the last results; if they were interrupted, the model looks again.
 func crewModel(_ int, r *llm.Request) llmtest.Turn {
 	last := lastRound(r.Messages)
 	if name, ok := strings.CutPrefix(r.Messages[1].Text(), "work as "); ok {
@@ -107,7 +107,7 @@ func crewMember(name string, last map[string][]string) llmtest.Turn {
 	return turn(calls...)
 }
 
-// crewConfig configures the session of a crew.
+// crewConfig configures a crew's session.
 func crewConfig(dir string) (Config, error) {
 	store, err := filestore.New(filestore.Config{Dir: dir + "/sessions"})
 	if err != nil {
@@ -121,8 +121,8 @@ func crewConfig(dir string) (Config, error) {
 	return c, err
 }
 
-// TestBoard_Lives is the process of the test below: it works until the tasks are completed, and prints the number of each
-// record that is saved.
+// TestBoard_Lives is the process for the test below: it works until the tasks are completed, and prints the number of
+// each saved record.
 func TestBoard_Lives(t *testing.T) {
 	dir := os.Getenv("REINS_TEST_CREW")
 	if dir == "" {
@@ -204,7 +204,7 @@ func TestBoard_SurvivesKillsAtAnyMoment(t *testing.T) {
 		dir, seen := t.TempDir(), map[string]bool{}
 		for !crewLife(t, dir, 1+rand.IntN(thorough.Of(120, 400)), seen) {
 			kills--
-			if kills == 0 { // the last life is left in peace
+			if kills == 0 { // the last life is not killed
 				crewLife(t, dir, 0, seen)
 				break
 			}
@@ -217,8 +217,8 @@ func TestBoard_SurvivesKillsAtAnyMoment(t *testing.T) {
 	t.Logf("%d sessions", lives)
 }
 
-// checkCrew checks what is left of a life: everything that was seen, each task done once, and each message delivered
-// once.
+// checkCrew checks the result of a life: every record that was seen is there, each task was done once, and each message
+// delivered once.
 func checkCrew(t *testing.T, dir string, seen map[string]bool) {
 	t.Helper()
 	c, err := crewConfig(dir)
@@ -286,7 +286,7 @@ func checkCrew(t *testing.T, dir string, seen map[string]bool) {
 	}
 }
 
-// names returns the names of the subagents by path.
+// names returns the subagent names by path.
 func names(records []event.Record) map[string]string {
 	all := map[string]string{}
 	for _, r := range records {

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The tools for tasks, teams and mail access nothing but the records of the session.
+// The tools for tasks, teams and mail access only the session records.
 
 type taskIn struct {
 	ID string `json:"task_id"`
@@ -62,7 +62,7 @@ type mailIn struct {
 	Team    string `json:"team,omitempty" jsonschema:"only needed in several teams"`
 }
 
-// boardNames are the names of the tools for tasks, teams and mail.
+// boardNames lists the tools for tasks, teams and mail.
 var boardNames = []string{"task_create", "task_get", "task_list", "task_update", "task_stop", "task_output", "team_create", "team_delete", "send_message"}
 
 // boardTools returns the tools for tasks, teams and mail. Agents that cannot have subagents cannot have teams.
@@ -89,7 +89,7 @@ func (s *Session) boardTools(c Subagents) []tool.Tool {
 	return tools
 }
 
-// refuse returns the result of a call that changed nothing.
+// refuse returns the result for a call that changed nothing.
 func refuse(err error) (tool.Result, error) {
 	return tool.Failure(tool.ValidationError, "Nothing was changed: %v.", err), nil
 }
@@ -176,11 +176,11 @@ func taskInput(e hook.Event, d event.Task) hook.Input {
 	return hook.Input{Event: e, Task: d.ID, Subject: d.Subject, Description: d.Description}
 }
 
-// completes runs the hooks of TaskCompleted before a task is completed, and returns an error if they refuse it.
+// completes runs TaskCompleted hooks before a task is completed, and returns an error if they refuse.
 func (s *Session) completes(ctx context.Context, in taskUpdateIn) error {
 	d, err := s.task(in.ID)
 	if err != nil || in.Status != string(event.TaskCompleted) || d.Status == event.TaskCompleted {
-		return nil // or the change fails
+		return nil // the change fails anyway
 	}
 	if out := s.fire(ctx, taskInput(hook.TaskCompleted, d)); out.Refuses() {
 		return fmt.Errorf("a hook keeps %s from being completed: %s", d.ID, cmp.Or(out.Reason, out.StopReason, "no reason given"))

@@ -18,7 +18,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// diligent is a model that thinks before everything: it calls tools, looks at pictures, and is done now and then.
+// diligent is a model that thinks before every step: it calls tools, looks at pictures, and is done now and then.
 func diligent(n int, r *llm.Request) llmtest.Turn {
 	if r.Compact != "" {
 		return llmtest.Say("The work goes on; nothing was decided.")
@@ -72,7 +72,7 @@ func newBound(t *testing.T, provider, model string) *bound {
 	return b
 }
 
-// work gives the session inputs until it has made so many more calls.
+// work gives the session inputs until it has made a number of further calls.
 func (b *bound) work(calls int) {
 	b.t.Helper()
 	end := len(b.server.Bodies()) + calls
@@ -121,7 +121,7 @@ func (b *bound) fork() {
 	b.resume(func(c *Config) { c.ID = id })
 }
 
-// thoughts returns how many of the answers in the last request have thinking, and how many answers there are.
+// thoughts returns how many answers in the last request have thinking, and how many answers there are.
 func (b *bound) thoughts() (thinking, answers int) {
 	bodies := b.server.Bodies()
 	body := string(bodies[len(bodies)-1])
@@ -135,7 +135,7 @@ func latecomer(name string) tool.Tool {
 	})
 }
 
-// TestBound_NothingIsRefusedWhateverChanges takes a long session through everything that changes what was sent.
+// TestBound_NothingIsRefusedWhateverChanges takes a long session through every change to earlier requests.
 func TestBound_NothingIsRefusedWhateverChanges(t *testing.T) {
 	for _, m := range []struct{ provider, model, other, otherModel string }{
 		{anthropic.Name, "claude-sonnet-5-5", openai.Name, "gpt-6.1-sol"},
@@ -155,7 +155,7 @@ func TestBound_NothingIsRefusedWhateverChanges(t *testing.T) {
 				func() { b.reconfigure(Change{Add: []tool.Tool{latecomer("late")}}) },             // a late MCP server
 				func() { b.reconfigure(Change{System: new(b.state.System() + "\n\nBe brief.")}) }, // --append-system
 				func() { b.undo() }, //
-				func() { b.reconfigure(Change{Remove: []string{"late"}}) }, // it goes
+				func() { b.reconfigure(Change{Remove: []string{"late"}}) }, // the server is gone
 				func() { b.compact() }, //
 				func() { b.reconfigure(Change{Provider: m.other, Model: m.otherModel}) }, // a model switch
 				func() { b.reconfigure(Change{Provider: m.provider, Model: m.model}) },   // and back
@@ -185,7 +185,7 @@ func TestBound_NothingIsRefusedWhateverChanges(t *testing.T) {
 	}
 }
 
-// tier adds tools to those of a session.
+// tier adds tools to a session's tools.
 func tier(names ...string) func(*Config) {
 	return func(c *Config) {
 		c.Tools = c.Tools.Select(func(string) bool { return true })

@@ -19,11 +19,11 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// families has a model of each family. The models with a host speak Chat Completions, as that host does.
+// families has a model for each family. Models with a host speak Chat Completions, as that host does.
 var families = []struct {
 	provider, model, host string
-	marked                bool // nothing is cached without cache_control
-	late                  bool // takes tools and instructions in mid-conversation
+	marked                bool // needs cache_control for caching
+	late                  bool // accepts tools and instructions within a conversation
 }{
 	{anthropic.Name, "claude-sonnet-5-5", "", true, true},
 	{anthropic.Name, "claude-opus-5-5", "", true, true},
@@ -36,7 +36,7 @@ var families = []struct {
 	{"openrouter", "anthropic/claude-opus-5.5", "https://openrouter.ai/api/v1", true, false},
 }
 
-// newCached is a long session with a model of any family, and a server that is as strict as the real one.
+// newCached is a long session with a model from any family, and a server that is as strict as the real one.
 func newCached(t *testing.T, provider, model, host string) *bound {
 	t.Helper()
 	b := &bound{t: t}
@@ -65,7 +65,7 @@ func newCached(t *testing.T, provider, model, host string) *bound {
 	return b
 }
 
-// compatible returns a client that talks to the server as to the host of a provider.
+// compatible returns a client that treats the server as a provider's host.
 func compatible(t *testing.T, server *llmtest.Server, provider, host, model string) *llm.Client {
 	t.Helper()
 	c, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{chat.New(chat.Config{
@@ -78,7 +78,7 @@ func compatible(t *testing.T, server *llmtest.Server, provider, host, model stri
 	return c
 }
 
-// labours gives the session inputs until it has made so many calls.
+// labours gives the session inputs until it has made a number of calls.
 func (b *bound) labours(calls int) {
 	b.t.Helper()
 	for i := 0; len(b.server.Bodies()) < calls; i++ {
@@ -89,8 +89,8 @@ func (b *bound) labours(calls int) {
 	}
 }
 
-// repeated returns the share of all requests but the first that repeats the request before them, and the number of
-// requests that do not repeat all of it. Only requests that ask for a cache count, where that is necessary.
+// repeated returns the share of all requests but the first that repeats the previous request, and the number of
+// requests that do not repeat it completely. Only requests that ask for a cache count, where that is necessary.
 func (b *bound) repeated(marked bool) (share float64, broken int) {
 	b.t.Helper()
 	var bodies [][]byte
@@ -143,7 +143,7 @@ func TestCached_LateToolAndInstruction(t *testing.T) {
 			b.reconfigure(Change{System: new(b.state.System() + "\n\nBe brief.")})
 			b.labours(calls)
 			share, broken := b.repeated(f.marked)
-			want, least := 2, 90.0 // one for each change
+			want, least := 2, 90.0 // one per change
 			if f.late {
 				want, least = 0, 95
 			}

@@ -10,8 +10,9 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Checkpoints saves and restores states of the workspace. Package coding implements it for a directory. It may also be a
-// [Tracer].
+// Checkpoints saves and restores workspace states, for [Session.Undo]. Package coding implements it for a directory. An
+// implementation may also be a [Tracer]. The session never calls it concurrently for one workspace, but several
+// sessions may share a workspace.
 type Checkpoints interface {
 	// Take saves the current state of the workspace.
 	Take(ctx context.Context, label string) (id string, files int, err error)
@@ -19,43 +20,42 @@ type Checkpoints interface {
 	Restore(ctx context.Context, r Restore) (Restored, error)
 }
 
-// Tracer tells what a tool call changes in the workspace, so that undo takes back only that.
+// Tracer finds out what a tool call changes in the workspace, so that undo reverts only that.
 type Tracer interface {
 	// Trace is called before a call that may change the workspace runs, and the returned function after it. That
-	// returns what the call wrote, and why there may be more.
+	// function returns what the call wrote, and why there may be more. Trace may be called concurrently.
 	Trace(ctx context.Context, call tool.Call) func(context.Context, tool.Result) ([]tool.Wrote, tool.Untraced)
 }
 
-// Restore is what to restore.
+// Restore describes a restore.
 type Restore struct {
-	ID    string   // of the state to restore
-	Paths []string // the files and directories to restore; nil is all
+	ID    string   // state to restore
+	Paths []string // files and directories to restore; nil means all
 
-	// Traced means that it is known what the session changed: Wrote or, to revert a restore, Touched, which it left
-	// as in one of the states in Left. What only others changed is kept or, if Ask is set, treated like what both
-	// changed: Checkpoints.Restore may restore it, keep it or refuse.
+	// Traced means that the session's own changes are known: Wrote or, to revert a restore, Touched, which it left in
+	// one of the states in Left. Files that only others changed are kept or, if Ask is set, treated like files that
+	// both changed: Checkpoints.Restore may restore them, keep them or refuse.
 	Traced  bool
 	Wrote   map[string]event.Wrote
 	Touched []string
 	Ask     bool
 
 	// Left lists the states in which the session left the workspace; empty means unknown. Without Traced, a file that
-	// matches none of them was changed by others since. Checkpoints.Restore may restore it, keep it or refuse.
+	// matches none of them has since been changed by others. Checkpoints.Restore may restore it, keep it or refuse.
 	Left []string
-	// Begin is called with the ID of the current state and the paths that will change, once that state is saved
-	// and before anything changes. If it fails, nothing changes.
+	// Begin is called with the current state's ID and the paths that will change, once that state is saved and before
+	// anything changes. If it fails, nothing changes.
 	Begin func(before string, touched []string) error
 }
 
-// Restored is what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
-	Changed []string // the files that it changed
-	Kept    []string // the files that it did not change, because others made the changes
+	Changed []string // files that it changed
+	Kept    []string // files that it kept, because others made the changes
 }
 
-// checkpoint saves the state of the workspace before the first calls of an input that may change it,
-// whichever agent makes them. A checkpoint that cannot be taken does not stop the work: a warning says that
-// undo cannot restore the files.
+// checkpoint saves the workspace state before the first calls for an input that may change it, whichever agent makes
+// them. If taking a checkpoint fails, the work continues: a warning reports that undo cannot restore the files.
 func (s *Session) checkpoint(ctx context.Context, k *kit, calls []step.Call) {
 	if s.config.Checkpoints == nil || !k.mayChange(calls) {
 		return
@@ -82,8 +82,8 @@ func (s *Session) checkpoint(ctx context.Context, k *kit, calls []step.Call) {
 	}
 }
 
-// checkpointAfter saves the state of the workspace after the work on an input that changed it, so that undo
-// can tell its changes from those of others.
+// checkpointAfter saves the workspace state after the work on an input that changed it, so that undo can tell its
+// changes from changes by others.
 func (s *Session) checkpointAfter(ctx context.Context) {
 	if s.depth > 0 || s.config.Checkpoints == nil {
 		return
@@ -102,7 +102,7 @@ func (s *Session) kept() (kept, settled bool) {
 	return s.state.Kept()
 }
 
-// mayChange reports whether any of the calls may change the workspace.
+// mayChange reports whether any call may change the workspace.
 func (k *kit) mayChange(calls []step.Call) bool {
 	return slices.ContainsFunc(calls, func(c step.Call) bool {
 		spec, ok := k.tools.Spec(c.Name)

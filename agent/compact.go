@@ -12,26 +12,26 @@ import (
 // Compaction configures when and how a conversation is compacted. The zero value compacts only on request.
 // The log keeps everything.
 type Compaction struct {
-	// At is the share of the context window at which the conversation is compacted, such as 0.8; 0 is never.
-	// If At is set, a call that fails because the conversation is too long is repeated after compaction.
+	// At is the share of the context window at which the conversation is compacted, such as 0.8; 0 means never. If At
+	// is set, a call that fails because the conversation is too long is repeated after compaction.
 	At float64
-	// To is the share of the window to compact to; 0 is half of At.
+	// To is the share of the window to compact to; 0 means half of At.
 	To float64
-	// PastPriceStep lets the conversation grow past the length above which tokens of the model cost more. Otherwise it
-	// is compacted before.
+	// PastPriceStep lets the conversation grow past the length above which tokens cost more. Otherwise it is compacted
+	// before.
 	PastPriceStep bool
-	// NoModel compacts without a summary by the model.
+	// NoModel compacts without asking the model for a summary.
 	NoModel bool
-	// Results is the maximum length of a tool result in characters before it is condensed for the model;
-	// 0 leaves that to the limits of the tools.
+	// Results is the maximum tool result length in characters before it is condensed for the model; 0 leaves that to
+	// tool limits.
 	Results int
 }
 
 // ErrNothingToCompact is returned if the conversation cannot be made smaller.
 var ErrNothingToCompact = errors.New("nothing to compact")
 
-// Compact compacts the conversation now, with a summary by the model unless Compaction.NoModel is set. If it
-// fails, nothing changes.
+// Compact compacts the conversation now, with a summary by the model unless Compaction.NoModel is set. It returns
+// ErrBusy while the session works. If it fails, nothing changes.
 func (s *Session) Compact(ctx context.Context) (d event.Compaction, err error) {
 	ctx, err = s.begin(ctx)
 	if err != nil {

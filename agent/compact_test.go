@@ -19,8 +19,7 @@ var wide = fake("wide", true, func(_ context.Context, _ *tool.Call, text string)
 	return tool.Success("%s", strings.Repeat("line of output "+text+"\n", 200)), nil
 })
 
-// narrow is a session whose window is filled by a few large results. The model writes summaries as
-// write says.
+// narrow is a session whose window is filled by a few large results. The model answers summary requests with write.
 func narrow(t *testing.T, rounds int, write func(r *llm.Request) llmtest.Turn, change func(*Config)) (*Session, *llmtest.Script) {
 	n := 0
 	script := &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn {
@@ -68,7 +67,7 @@ func TestCompaction_OldResultsAreClearedFirstWithoutACall(t *testing.T) {
 	}
 }
 
-// c0Calls is how many calls of the model came before the first compaction.
+// c0Calls returns how many model calls came before the first compaction.
 func c0Calls(s *Session) (n int) {
 	for _, r := range s.log.Records(0) {
 		switch r.Data.(type) {

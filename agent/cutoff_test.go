@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// logged are records of the root agent, a second apart.
+// logged are root agent records, a second apart.
 func logged(data ...event.Data) (records []event.Record) {
 	start := time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
 	for i, d := range data {
@@ -203,7 +203,7 @@ func TestResume_ThinkingBudgetAndTimeoutsStayAsTheyWereSetUp(t *testing.T) {
 	}
 }
 
-// The log may end between a change of the conversation and the request that shows it.
+// The log may end between a change to the conversation and the request that shows it.
 func TestResume_RequestThatDoesNotContinueTheLastOneIsAnnounced(t *testing.T) {
 	lifeSoFar := []event.Data{begun, asked, called, wrote(text("Well.")), answered(llm.FinishStop), over}
 	object := event.SteeringInjected{Message: llm.UserText("As JSON."), Source: "structured_output"}
@@ -239,7 +239,7 @@ func TestResume_NewSubagentsHaveTheSystemPromptThatWas(t *testing.T) {
 	}
 }
 
-// of gives records to an agent.
+// of assigns records to an agent.
 func of(agent string, records ...event.Record) []event.Record {
 	for i := range records {
 		records[i].Agent = agent

@@ -11,9 +11,9 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// The defaults that users rely on. The numbers are literals, so that changing a default fails a test.
+// Defaults that users rely on. The numbers are literals, so that changing a default fails a test.
 
-// echoes are turns that call echo n times, each with another text, so that they are no loop.
+// echoes are turns that call echo n times, each with another text, so that they do not form a loop.
 func echoes(n int) (turns []llmtest.Turn) {
 	for i := range n {
 		turns = append(turns, echoCall(fmt.Sprint(i)))

@@ -19,14 +19,13 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// call is one call of a coding tool.
+// call is a call to a coding tool.
 type call struct {
 	tool string
 	args map[string]any
 }
 
-// work has a scripted model make the calls, one per round, with the real coding tools, and returns
-// how each ended.
+// work has a scripted model make the calls, one per round, with the real coding tools, and returns how each ended.
 func work(t *testing.T, e env.Environment, change func(*agent.Config), calls ...call) []event.ToolCallEnd {
 	t.Helper()
 	var turns []llmtest.Turn
@@ -79,7 +78,7 @@ func TestEnvironment_LocalDoesAllFileAndCommandOperations(t *testing.T) {
 	}
 }
 
-// recording is an environment as a consumer may write one: it remembers what was started.
+// recording is an environment as a host may write one: it records which commands were started.
 type recording struct {
 	env.Environment
 	mu      sync.Mutex
@@ -158,7 +157,7 @@ func TestEnvironment_HostsCanImplementIt(t *testing.T) {
 	}
 }
 
-// fixed is a tool that always says the same.
+// fixed is a tool with a fixed output.
 func fixed(name, output string) tool.Tool {
 	spec := tool.Spec{Name: name, Input: json.RawMessage(`{"type":"object"}`), ReadOnly: true, Limit: limits()[name]}
 	return tool.NewRaw(spec, nil, func(context.Context, *tool.Call) (tool.Result, error) {
@@ -166,7 +165,7 @@ func fixed(name, output string) tool.Tool {
 	})
 }
 
-// limits are those of the coding tools, by name.
+// limits are the coding tools' limits, by name.
 func limits() map[string]tool.Limit {
 	limits := map[string]tool.Limit{}
 	for _, t := range coding.NewTools(coding.ToolConfig{}) {
@@ -191,7 +190,8 @@ func TestTruncate_CharactersFirstThenLines(t *testing.T) {
 	if got := ends[1].Model; strings.Count(got, "\n") > 203 || !strings.Contains(got, "lines omitted") {
 		t.Errorf("of many lines the model sees %d, want about 200", strings.Count(got, "\n"))
 	}
-	// 32 characters leave two lines at each end, and the warning between them five. Of 20 lines it would be 16.
+	// 32 characters leave two lines at each end, and five lines with the warning between them. From 20 lines it would
+	// be 16.
 	if want := "0123456\n0123456\n[... 5 lines omitted ...]\n0123456\n0123456"; ends[2].Model != want {
 		t.Errorf("the model sees %q, want %q", ends[2].Model, want)
 	}

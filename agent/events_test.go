@@ -210,7 +210,7 @@ func TestContext_UseAboveEightyPercentWarns(t *testing.T) {
 	})
 	used := llm.Usage{Input: 20, Output: 1}
 	turn := func(u llm.Usage) llmtest.Turn { t := calls("dump"); t.Usage = u; return t }
-	// Results fill the window before the provider says so; then what it says counts.
+	// Results fill the window before the provider reports usage; then the provider's count applies.
 	script := llmtest.Play(turn(used), turn(llm.Usage{Input: 1003, Output: 1}), turn(llm.Usage{Input: 100, Output: 1}), llmtest.Turn{Parts: llmtest.Say("Done.").Parts, Usage: llm.Usage{Input: 1100, Output: 10}})
 	s := open(t, script, func(c *Config) { c.ContextWindow = 1200; with(dump)(c) })
 	submit(t, s, "go")
@@ -279,7 +279,7 @@ func TestClose_ShutdownOrder(t *testing.T) {
 	if out := <-result; out.Status != StatusInterrupted || s.State() != Closed {
 		t.Errorf("the work ended with %s and the session is %s, want %s and %s", out.Status, s.State(), StatusInterrupted, Closed)
 	}
-	slices.Sort(order[:2]) // of two agents, one streamed and the other ran the process
+	slices.Sort(order[:2]) // one agent streamed and the other ran the process
 	if got := strings.Join(order, ", "); got != "process ended by SIGTERM, stream cancelled, environment closed" {
 		t.Errorf("on the way: %s", got)
 	}

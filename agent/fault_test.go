@@ -22,7 +22,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// trap is a log that springs when the n-th record is appended, transient ones counted.
+// trap is a log that springs when the n-th record is appended, counting transient records.
 type trap struct {
 	*event.Journal
 	at     int64
@@ -38,8 +38,8 @@ func (l *trap) Append(r event.Record) (event.Record, bool) {
 	return r, ok
 }
 
-// rig is a session in which something can be made to go wrong: six rounds with calls side by side,
-// calls that change something, a process, and a subagent that does the same.
+// rig is a session in which faults can be injected: six rounds with parallel calls, calls with side effects, a process,
+// and a subagent that does the same.
 type rig struct {
 	*Session
 	log        *trap
@@ -87,8 +87,8 @@ func newRig(t *testing.T, e env.Environment, at int, spring func(*rig)) *rig {
 	return r
 }
 
-// checked checks the first request that comes after the fault; those before it are always the same,
-// and what later ones add has nothing to do with it.
+// checked checks the first request after the fault; earlier requests are always the same, and what later requests add
+// is unrelated to it.
 func (r *rig) checked(t *testing.T, client Streamer) Streamer {
 	var after atomic.Int64
 	return streamFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.StreamEvent, error] {
@@ -118,7 +118,7 @@ func (r *rig) run(ctx context.Context, c *tool.Call, _ string) (tool.Result, err
 	return tool.Success("exit code %d", exit.Code), err
 }
 
-// faulty is a model that fails when it is told to, at its next event.
+// faulty is a model that fails on demand, at its next event.
 type faulty struct {
 	Streamer
 	fail *atomic.Bool
@@ -214,7 +214,7 @@ func runWithFault(t *testing.T, e env.Environment, at int, fault func(*rig, func
 	}
 }
 
-// finish closes the session and checks what is left of it.
+// finish closes the session and checks its records.
 func (r *rig) finish(t *testing.T) {
 	t.Helper()
 	if err := r.Close(); err != nil || r.State() != Closed {
@@ -243,9 +243,8 @@ func (r *rig) finish(t *testing.T) {
 	}
 }
 
-// checkBrackets checks that what begins in the records of one agent also ends: calls of the model,
-// tool calls, the work on an input, tasks of subagents, the session. A question to the user may
-// stay open.
+// checkBrackets checks that everything that begins in an agent's records also ends: model calls, tool calls, the work
+// on an input, subagent tasks, the session. A question to the user may stay open.
 func checkBrackets(errorf func(string, ...any), all []event.Record, agent string, asked bool) {
 	open := map[string]int{}
 	for _, r := range all {
@@ -267,7 +266,7 @@ func checkBrackets(errorf func(string, ...any), all []event.Record, agent string
 	}
 }
 
-// bracket is what a record begins (1) or ends (-1).
+// bracket returns what a record begins (1) or ends (-1).
 func bracket(d event.Data) (name string, step int) {
 	switch d := d.(type) {
 	case event.SessionStart:

@@ -38,7 +38,7 @@ func TestFinish_LengthIsContinuedThreeTimesInARowAtMost(t *testing.T) {
 	}
 }
 
-// answers is a client that gives responses as they are, as a provider of a host's own may.
+// answers is a client that returns fixed responses, as a host's own provider may.
 func answers(responses ...*llm.Response) Streamer {
 	n := 0
 	return streamFunc(func(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {

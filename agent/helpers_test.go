@@ -35,7 +35,7 @@ type dialect struct {
 	model string
 }
 
-// dialects are all protocols, with models of different rules.
+// dialects are all protocols, with models that have different rules.
 var dialects = []dialect{
 	{openai.NewDialect(openai.Config{}), "gpt-6.1-sol"},
 	{openai.NewDialect(openai.Config{}), "gpt-5.2"},
@@ -54,8 +54,8 @@ var protocols = slices.DeleteFunc(slices.Clone(dialects), func(d dialect) bool {
 	return !slices.Contains([]string{"gpt-6.1-sol", "claude-opus-5", "gemini-3.8-flash", "gpt-4o"}, d.model)
 })
 
-// valid reports what the strict validators have against a request, in any of the protocols. Only
-// Anthropic pauses, and some of its models want a conversation back that ends with their own words.
+// valid returns the strict validators' errors for a request, in any protocol. Only Anthropic pauses, and some of its
+// models require a conversation that ends with their own words.
 func valid(r *llm.Request) error {
 	var errs []error
 	for _, d := range dialects {
@@ -69,7 +69,7 @@ func valid(r *llm.Request) error {
 			err = llmtest.Validate(d.Name(), call.Body.Bytes())
 		}
 		if r.ThinkingBudget != nil && llm.KindOf(err) == llm.ErrConfiguration {
-			continue // the model has none, and says so
+			continue // the model has none, and reports that
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", d.model, err))
@@ -91,7 +91,7 @@ func (s strict) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.Stream
 	return s.Streamer.Stream(ctx, r)
 }
 
-// streamFunc is a model client that is a function.
+// streamFunc is a model client made from a function.
 type streamFunc func(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error]
 
 func (f streamFunc) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
@@ -124,7 +124,7 @@ type echoIn struct {
 	Text string `json:"text"`
 }
 
-// fake is a tool with one string argument that does what run says.
+// fake is a tool with one string argument that calls run.
 func fake(name string, readOnly bool, run func(ctx context.Context, c *tool.Call, text string) (tool.Result, error)) tool.Tool {
 	return tool.New(tool.Spec{Name: name, Description: "A tool.", ReadOnly: readOnly}, tool.Nothing,
 		func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) { return run(ctx, c, in.Text) })
@@ -146,8 +146,8 @@ func echo(_ context.Context, _ *tool.Call, text string) (tool.Result, error) {
 	return tool.Success("%s", text), nil
 }
 
-// open makes a session over a script, in a real environment, with the tools echo and write. Every
-// request is checked; when the test is over, so is the history.
+// open creates a session over a script, in a real environment, with the tools echo and write. Every request is checked;
+// at the end of the test, so is the history.
 func open(t *testing.T, client Streamer, change func(*Config)) *Session {
 	t.Helper()
 	e, err := local.New(local.Config{Dir: t.TempDir()})
@@ -173,7 +173,7 @@ func open(t *testing.T, client Streamer, change func(*Config)) *Session {
 	return s
 }
 
-// checkHistory checks that the log tells the conversation as the session has it.
+// checkHistory checks that the log and the session have the same conversation.
 func checkHistory(t *testing.T, s *Session) {
 	t.Helper()
 	got, want := s.Messages(), step.Messages(s.log.Records(0), s.path)
@@ -185,7 +185,7 @@ func checkHistory(t *testing.T, s *Session) {
 	}
 }
 
-// openCalls reports how many calls of the last answer have no result, as 0 or 1.
+// openCalls returns the number of calls without a result in the last answer, as 0 or 1.
 func openCalls(s *Session) int {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -203,7 +203,7 @@ func with(tools ...tool.Tool) func(*Config) {
 	}
 }
 
-// submit gives text to a session that must be able to work on it.
+// submit gives text to a session that must accept it.
 func submit(t *testing.T, s *Session, text string) Outcome {
 	t.Helper()
 	out, err := s.Submit(t.Context(), llm.Text{Text: text})
@@ -234,7 +234,7 @@ func records[T event.Data](s *Session) (out []T) {
 	return out
 }
 
-// kinds are the kinds of a session's durable records, in order.
+// kinds returns the kinds of a session's durable records, in order.
 func kinds(s *Session) string {
 	var out []string
 	for _, r := range s.log.Records(0) {
@@ -243,7 +243,7 @@ func kinds(s *Session) string {
 	return strings.Join(out, " ")
 }
 
-// lastResults are the tool results that the last request of a script ends with.
+// lastResults returns the tool results at the end of a script's last request.
 func lastResults(script *llmtest.Script) []llm.ToolResult {
 	requests := script.Requests()
 	messages := requests[len(requests)-1].Messages

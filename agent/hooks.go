@@ -27,8 +27,7 @@ func (e *StoppedError) Error() string {
 	return "stopped by a hook: " + cmp.Or(e.Reason, "no reason given")
 }
 
-// fire runs the hooks of an event and records their runs. If a hook of a tool call stops the work, calls that are
-// running finish first.
+// fire runs an event's hooks and records their runs. If a tool call's hook stops the work, running calls finish first.
 func (s *Session) fire(ctx context.Context, in hook.Input) hook.Output {
 	hooks := s.config.Hooks
 	if !hooks.Has(in.Event) { // the usual case
@@ -47,10 +46,10 @@ func (s *Session) fire(ctx context.Context, in hook.Input) hook.Output {
 	return r.Output
 }
 
-// Fire runs the hooks of an event that the host makes happen, such as WorktreeCreate, and records their runs.
+// Fire runs hooks for an event that the host causes, such as WorktreeCreate, and records their runs.
 func (s *Session) Fire(ctx context.Context, in hook.Input) hook.Output { return s.fire(ctx, in) }
 
-// hookEnv returns the environment of the root: that of a subagent may be confined.
+// hookEnv returns the root's environment: a subagent's may be confined.
 func (s *Session) hookEnv() env.Environment {
 	for s.parent != nil {
 		s = s.parent
@@ -58,8 +57,8 @@ func (s *Session) hookEnv() env.Environment {
 	return s.config.Env
 }
 
-// startHooks runs the hooks of Setup, if the session is new, and of SessionStart before the first work of this process.
-// It returns a *StoppedError if a hook stops the work.
+// startHooks runs Setup hooks, if the session is new, and SessionStart hooks before the first work in this process. It
+// returns a *StoppedError if a hook stops the work.
 func (s *Session) startHooks(ctx context.Context) error {
 	if s.started || s.depth > 0 {
 		return nil
@@ -80,7 +79,7 @@ func (s *Session) startHooks(ctx context.Context) error {
 	return nil
 }
 
-// submitHooks runs the hooks of UserPromptSubmit. It returns a *BlockedError if they refuse the input.
+// submitHooks runs UserPromptSubmit hooks. It returns a *BlockedError if they refuse the input.
 func (s *Session) submitHooks(ctx context.Context, msg llm.Message) error {
 	out := s.fire(ctx, hook.Input{Event: hook.UserPromptSubmit, Prompt: msg.Text()})
 	if out.Refuses() {
@@ -96,7 +95,7 @@ func stopEvent(depth int) hook.Event {
 	return hook.Stop
 }
 
-// updateHooks records whether hooks decide on the end of the work, which may have changed since a subagent was spawned.
+// updateHooks records whether hooks decide on the end of work, which may have changed since a subagent was spawned.
 func (s *Session) updateHooks() {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -121,7 +120,7 @@ func (s *Session) endHooks(ctx context.Context, out Outcome, err error) {
 	}
 }
 
-// idleHooks runs the hooks of TeammateIdle for each team that a subagent is a member of.
+// idleHooks runs TeammateIdle hooks for each team that a subagent is a member of.
 func (s *Session) idleHooks(ctx context.Context) {
 	if s.depth == 0 || !s.config.Hooks.Has(hook.TeammateIdle) {
 		return
@@ -137,7 +136,7 @@ func (s *Session) idleHooks(ctx context.Context) {
 	}
 }
 
-// What triggers a compaction.
+// Compaction triggers.
 const (
 	autoCompact   = "auto"
 	manualCompact = "manual"
@@ -148,7 +147,7 @@ func (s *Session) watchesCompaction() bool {
 	return s.config.Hooks.Has(hook.PreCompact) || s.config.Hooks.Has(hook.PostCompact)
 }
 
-// beforeShrinking runs the hooks of PreCompact once for each compaction.
+// beforeShrinking runs PreCompact hooks once per compaction.
 func (s *Session) beforeShrinking(ctx context.Context, trigger string) {
 	if !s.shrinking {
 		s.shrinking = true
@@ -156,7 +155,7 @@ func (s *Session) beforeShrinking(ctx context.Context, trigger string) {
 	}
 }
 
-// shrink compacts the conversation, with the hooks before and after that.
+// shrink compacts the conversation, with the hooks before and after.
 func (s *Session) shrink(ctx context.Context, d event.Compaction) {
 	trigger := autoCompact
 	if d.Reason == event.CompactionManual {

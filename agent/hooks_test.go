@@ -31,7 +31,7 @@ func hooks(list ...hook.Hook) *hook.Set {
 	return s
 }
 
-// on is a hook that answers with what f returns.
+// on is a hook that returns f's result.
 func on(e hook.Event, f func(in hook.Input) hook.Output) hook.Hook {
 	return hook.Hook{Event: e, Name: "test", Func: func(_ context.Context, in hook.Input) (hook.Output, error) { return f(in), nil }}
 }
@@ -40,7 +40,7 @@ func hooked(list ...hook.Hook) func(*Config) {
 	return func(c *Config) { c.Hooks = hooks(list...) }
 }
 
-// observer counts what hooks of every event are told.
+// observer counts the inputs that hooks get for every event.
 type observer struct {
 	mu   sync.Mutex
 	seen []string
@@ -180,7 +180,7 @@ func TestHooks_BeforeToolsBlockChangeAndAsk(t *testing.T) {
 	}
 }
 
-// A command is a real process, also for the calls of subagents, whose environment may be confined.
+// A command is a real process, even for subagent calls, whose environment may be confined.
 func TestHooks_CommandsGuardSubagentsToo(t *testing.T) {
 	script := play(map[string][]llmtest.Turn{
 		"main":  {spawn(`{"task":"child","working_dir":"sub"}`), wait("1"), llmtest.Say("Done.")},
@@ -248,7 +248,7 @@ func TestHooks_CallThatWaitedForAnApprovalIsNotGivenToThemAgain(t *testing.T) {
 	}
 }
 
-// The guard that a user adds before continuing sees a call that no hook has seen.
+// A guard that a user adds before continuing sees a call that no hook has seen.
 func TestHooks_NewOnesSeeACallThatWaits(t *testing.T) {
 	var ran atomic.Int64
 	s := open(t, llmtest.Play(calls("write"), llmtest.Say("Done.")), asksFor(&ran, ApproveLater))
@@ -394,7 +394,7 @@ func TestHooks_SubagentStopMakesASubagentContinue(t *testing.T) {
 	}
 }
 
-// The hooks of a resumed session apply to its old subagents too.
+// A resumed session's hooks apply to its old subagents too.
 func TestHooks_OfAResumedSessionApplyToItsSubagents(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		count := 0
@@ -506,7 +506,7 @@ func TestHooks_CompactionIsAnnouncedOnce(t *testing.T) {
 	if count["PreCompact  auto"] != n || count["PostCompact  auto"] != n {
 		t.Errorf("%d compactions and %v", n, count)
 	}
-	for _, r := range script.Requests() { // it could cause the next compaction, and so on
+	for _, r := range script.Requests() { // it could cause another compaction, and so on
 		if strings.Contains(sketch(r.Messages), "xyzzy") {
 			t.Fatalf("a hook of a compaction adds to the conversation:\n%s", sketch(r.Messages))
 		}

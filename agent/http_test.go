@@ -18,8 +18,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// overHTTP runs a test over real HTTP in each of the protocols, against a server that refuses
-// what the real one would refuse. The session knows all providers by their dialects' names.
+// overHTTP runs a test over real HTTP in each protocol, against a server that refuses what the real server would
+// refuse. The session knows all providers by their dialects' names.
 func overHTTP(t *testing.T, script func() *llmtest.Script, test func(t *testing.T, s *Session, script *llmtest.Script), change func(*Config)) {
 	t.Helper()
 	for _, d := range dialects {

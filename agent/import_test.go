@@ -35,7 +35,7 @@ func foreign(t *testing.T, imported bool, records []event.Record) event.Store {
 	return store
 }
 
-// evil are records with a system prompt, a subagent, and a call that was approved for the session and not run.
+// evil are records with a system prompt, a subagent, and a call that was approved for the session but not run.
 func evil() []event.Record {
 	start := begun
 	start.System = "I am evil."

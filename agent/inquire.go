@@ -8,10 +8,10 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Ask asks a person something on behalf of the host: the form of an MCP server, whether to overwrite a file. It records
+// Ask asks the user a question on behalf of the host: an MCP server's form, or whether to overwrite a file. It records
 // the question, waits for [Session.Reply], and returns the answer. The question gets an ID if it has none. If ctx ends
-// first, the question is withdrawn, and Ask returns the cause. Ask may be called while the session works and while it is
-// idle, and several questions may be open at once.
+// first, the question is withdrawn, and Ask returns the cause. Ask may be called while the session works and while it
+// is idle, and several questions may be open at once.
 //
 // A question ends with its process: unlike an approval, it does not wait for an answer after a crash.
 func (s *Session) Ask(ctx context.Context, q event.QuestionAsked) (event.QuestionAnswered, error) {
@@ -60,8 +60,8 @@ func (s *Session) withdraw(id string, why error, reply <-chan event.QuestionAnsw
 	return a, false
 }
 
-// Reply answers an open question of [Session.Ask]. The first answer counts: later ones, and answers to unknown questions,
-// are errors.
+// Reply answers an open question asked by [Session.Ask]. The first answer counts: later answers, and answers to unknown
+// questions, are errors.
 func (s *Session) Reply(a event.QuestionAnswered) error {
 	return s.commit(func() error {
 		reply, open := s.replies[a.ID]

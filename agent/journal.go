@@ -36,15 +36,15 @@ func (s *Session) record(d event.Data) {
 	s.note(d)
 }
 
-// note appends a durable fact to the log and applies it to the state, which nothing else changes. tree.mu
-// is held, so that both see the records in the same order.
+// note appends a durable fact to the log and applies it to the state, which nothing else changes. tree.mu is held, so
+// that both see the records in the same order.
 func (s *Session) note(d event.Data) {
 	r, _ := s.log.Append(event.Record{Session: s.id, Agent: s.path, Data: d})
 	s.tree.fold.Apply(r)
 	s.wakeSteered()
 }
 
-// keep updates the description of the session in the store and returns when everything is saved.
+// keep updates the session description in the store and returns when everything is saved.
 func (s *Session) keep(ctx context.Context) error {
 	if err := s.describe(ctx); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Session) describeIfOld(ctx context.Context) error {
 	return s.describe(ctx)
 }
 
-// describe updates the description of the session in the store.
+// describe updates the session description in the store.
 func (s *Session) describe(ctx context.Context) error {
 	if s.config.Store == nil || s.depth > 0 {
 		return nil
@@ -87,7 +87,7 @@ func (s *Session) describe(ctx context.Context) error {
 	return s.log.SetMeta(context.WithoutCancel(ctx), *m)
 }
 
-// userText returns the start of the first message of the user.
+// userText returns the start of the user's first message.
 func userText(messages iter.Seq2[int, llm.Message], limit int) string {
 	for _, msg := range messages {
 		if msg.Role == llm.RoleUser {
@@ -97,7 +97,7 @@ func userText(messages iter.Seq2[int, llm.Message], limit int) string {
 	return ""
 }
 
-// shorten returns the first line of a text, truncated to a number of characters.
+// shorten returns the first line, truncated to at most most characters.
 func shorten(text string, most int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	n := 0
@@ -113,7 +113,7 @@ func shorten(text string, most int) string {
 // The session is closed and can be resumed when the problem is fixed.
 type SaveError = event.SaveError
 
-// asEvent returns the record of an error.
+// asEvent returns the record for an error.
 func asEvent(err error) event.Error {
 	rec := event.Error{Class: string(llm.KindOf(err)), Message: err.Error()}
 	var e *llm.Error

@@ -27,7 +27,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// asWritten is a store whose records come back as a file would have them.
+// asWritten is a store that returns records as a file would.
 type asWritten struct{ *event.Memory }
 
 func (s asWritten) Load(ctx context.Context, id string, after event.Seq) iter.Seq2[event.Record, error] {
@@ -46,15 +46,15 @@ func (s asWritten) Load(ctx context.Context, id string, after event.Seq) iter.Se
 	}
 }
 
-// lives is one session over several processes: each is cut off somewhere, and the next one goes on
-// with what was saved until then.
+// lives is one session over several processes: each is interrupted somewhere, and the next continues with what was
+// saved until then.
 type lives struct {
 	*rapid.T
 	env    env.Environment
 	store  asWritten
 	desk   *desk
 	turns  []llmtest.Turn
-	said   atomic.Int64 // messages of the host
+	said   atomic.Int64 // host messages
 	asked  atomic.Int64 // approvals
 	config Config
 	*Session
@@ -64,7 +64,7 @@ type lives struct {
 	reply    int
 	ids      int
 	ran      map[string]int            // tool calls, by id
-	requests map[string][]*llm.Request // of conversations, by agent
+	requests map[string][]*llm.Request // conversation requests, by agent
 	faults   []string
 }
 
@@ -83,7 +83,7 @@ func newLives(t *rapid.T, e env.Environment) *lives {
 	return l
 }
 
-// draw is what the next process sets the session up with.
+// draw returns the configuration for the next process.
 func (l *lives) draw(id string) Config {
 	c := Config{
 		ID: id, Client: l, Env: l.env, Store: l.store, Tools: &tool.Registry{}, Checkpoints: l.desk,
@@ -133,7 +133,7 @@ func (l *lives) approve(context.Context, tool.Request) (tool.Approval, error) {
 	return tool.Approval{Allow: l.asked.Add(1)%4 != 0, Message: "no"}, nil
 }
 
-// Stream is the model: it checks the request, takes it down and plays the next turn.
+// Stream is the model: it checks and records the request and plays the next turn.
 func (l *lives) Stream(ctx context.Context, r *llm.Request) iter.Seq2[llm.StreamEvent, error] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +195,7 @@ func drawLifeTurn(t *rapid.T) (turn llmtest.Turn) {
 	return turn
 }
 
-// follow makes a session the one at hand, with somebody who reads along.
+// follow makes a session the current one, and adds a reader.
 func (l *lives) follow(s *Session) {
 	l.Session = s
 	l.reader.Go(func() {
@@ -223,7 +223,7 @@ func (l *lives) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// act is something that the host does.
+// act performs a host action.
 func (l *lives) act(what string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -288,7 +288,7 @@ func (l *lives) act(what string) {
 	}
 }
 
-// disturb does what a host may do while the session works.
+// disturb performs host actions while the session works.
 func (l *lives) disturb() {
 	n := l.said.Add(1)
 	switch n % 5 {
@@ -315,7 +315,7 @@ func (l *lives) end() {
 	l.reader.Wait()
 }
 
-// crash cuts the session off at any record that this process has saved.
+// crash interrupts the session at any record that this process has saved.
 func (l *lives) crash(ctx context.Context) {
 	quieten(l.Session)
 	l.end()
@@ -329,7 +329,7 @@ func (l *lives) crash(ctx context.Context) {
 	l.resume(ctx, id)
 }
 
-// forget makes what was done behind the end of the log undone.
+// forget undoes everything that happened after the end of the log.
 func (l *lives) forget(saved []event.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -338,7 +338,7 @@ func (l *lives) forget(saved []event.Record) {
 	for _, r := range saved {
 		switch d := r.Data.(type) {
 		case event.ToolCallStart:
-			l.ran[d.ID] = 1 // it may have
+			l.ran[d.ID] = 1 // it may have run
 		case event.ApprovalRequested:
 			l.ran[d.ID] = 0
 		case event.ApprovalResolved:
@@ -402,7 +402,7 @@ func TestLife_AnyCourseCutOffAnywhereIsAsIfItHadNotBeen(t *testing.T) {
 			l.check(what)
 		}
 		quiet := 0          // continuations without an error
-		for i := 0; ; i++ { // it comes to an end
+		for i := 0; ; i++ { // it ends eventually
 			if l.State() == AwaitingInput {
 				l.act("submit")
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// check compares what the session is with what its records tell.
+// check compares the session with its records.
 func (l *lives) check(what string) {
 	quieten(l.Session)
 	if err := l.log.Sync(); err != nil {
@@ -36,7 +36,7 @@ func (l *lives) check(what string) {
 	}
 }
 
-// checkCaches checks that those requests are announced that do not continue the one before them.
+// checkCaches checks that a request that does not continue the previous request is announced.
 func (l *lives) checkCaches(records []event.Record) {
 	announced, seen := map[string]string{}, map[string]int{}
 	for _, r := range records {
@@ -44,7 +44,7 @@ func (l *lives) checkCaches(records []event.Record) {
 		case event.CacheBroken:
 			announced[r.Agent] = d.Reason
 		case event.SessionResume:
-			clear(announced) // of requests that were never made
+			clear(announced) // announcements for requests that were never made
 		case event.ModelCallStart:
 			if d.Purpose != "" {
 				continue
@@ -68,15 +68,14 @@ func messagesJSON(messages []llm.Message) string {
 	return string(b)
 }
 
-// continues reports whether a provider that has cached a request has cached the head of another.
+// continues reports whether a provider that has cached one request has cached the beginning of the other.
 func continues(a, b *llm.Request) bool {
 	return a.Provider == b.Provider && a.Model == b.Model && a.Effort == b.Effort && reflect.DeepEqual(a.ThinkingBudget, b.ThinkingBudget) &&
 		digest(a.Tools) == digest(b.Tools) && (a.Output == nil) == (b.Output == nil) &&
 		len(a.Messages) <= len(b.Messages) && messagesJSON(a.Messages) == messagesJSON(b.Messages[:len(a.Messages)])
 }
 
-// checkMessages checks that what the host was told is safe came into the conversation once, or
-// waits.
+// checkMessages checks that every message that the host was told is safe entered the conversation once, or waits.
 func (l *lives) checkMessages(records []event.Record) {
 	place := map[string]int{}
 	for _, r := range records {
@@ -111,7 +110,7 @@ func (l *lives) checkMessages(records []event.Record) {
 	}
 }
 
-// undelivered is what the end of an agent tells.
+// undelivered returns the undelivered messages recorded at an agent's end.
 func undelivered(records []event.Record, agent string) (messages []llm.Message) {
 	for _, r := range records {
 		if d, ok := r.Data.(event.SessionEnd); ok && r.Agent == agent {
@@ -121,11 +120,11 @@ func undelivered(records []event.Record, agent string) (messages []llm.Message) 
 	return messages
 }
 
-// checkFold compares the state of every agent with the one that a process would have that reads the
-// records now, and the totals with the sums of the records.
+// checkFold compares every agent's state with the state that a new process would compute from the records, and the
+// totals with sums over the records.
 func (l *lives) checkFold(records []event.Record) {
 	if l.log.(*event.Journal).Held() {
-		return // nothing has happened that the records could tell
+		return // nothing is recorded yet
 	}
 	tr := step.NewTree()
 	for _, r := range records {
@@ -154,10 +153,10 @@ func (l *lives) checkFold(records []event.Record) {
 	}
 }
 
-// all are the subagents, also those of subagents.
+// all returns all subagents, at any depth.
 func (l *lives) all() []*Session { return l.below() }
 
-// quieten interrupts what subagents are doing, except those that are held.
+// quieten interrupts working subagents, except those that are held.
 func quieten(s *Session) {
 	s.each(func(c *Session) {
 		s.tree.mu.Lock()

@@ -12,12 +12,12 @@ import (
 // work is the work on an input.
 type work struct {
 	cancel context.CancelCauseFunc
-	over   chan struct{} // closed at its end
+	over   chan struct{} // closed at the end
 	asked  map[string]bool
 	halted string // why a hook stops the work
 }
 
-// ErrInterrupted is the cause of an interruption by Interrupt.
+// ErrInterrupted is the cause when Interrupt interrupts work.
 var ErrInterrupted = errors.New("interrupted by the host")
 
 // begin starts the caller's work.
@@ -63,8 +63,8 @@ func (s *Session) leave(out Outcome, err error) {
 
 func fatal(err error) bool { return err != nil && asEvent(err).Fatal() }
 
-// release ends the caller's work if proceed has not: after a fatal error, while the session is closing, or
-// after a panic.
+// release ends the caller's work if proceed has not: after a fatal error, while the session is closing, or after a
+// panic.
 func (s *Session) release(out Outcome, err error) {
 	if fatal(err) {
 		s.tree.mu.Lock()
@@ -79,9 +79,8 @@ func (s *Session) release(out Outcome, err error) {
 	}
 }
 
-// Interrupt interrupts the current work, if any, as cancelling its context does, and returns when it has
-// stopped. The session can be continued. Interrupt must not be called from a tool, a hook or another
-// callback of the session.
+// Interrupt interrupts the current work, if any, as cancelling its context does, and returns when it has stopped. The
+// session can be continued. Interrupt must not be called from a tool, a hook or another callback.
 func (s *Session) Interrupt() {
 	s.tree.mu.Lock()
 	work := s.work
@@ -92,10 +91,10 @@ func (s *Session) Interrupt() {
 	}
 }
 
-// Close ends the session: it cancels the model call, interrupts running tools and ends their processes,
-// closes subagents and everything in Config.Owned, then the log, and returns when all of this is done. Tool
-// calls that wait for an approval still wait when the session is resumed. Close may be called at any time,
-// more than once and concurrently, but not from a tool, a hook or another callback of the session.
+// Close ends the session: it cancels the model call, interrupts running tools and ends their processes, closes
+// subagents, then everything in Config.Owned, then the log, and returns when all this is done. Tool calls that wait for
+// approval still wait when the session is resumed. Close may be called at any time, more than once and concurrently,
+// but not from a tool, a hook or another callback.
 func (s *Session) Close() error {
 	s.tree.mu.Lock()
 	s.closing = true

@@ -89,7 +89,7 @@ func TestClose_ManyAtOnceWithSubmitsAndSteeringAllReturn(t *testing.T) {
 	}
 }
 
-// delivered counts the host's messages that came to something.
+// delivered counts the host's messages that were delivered.
 func delivered(s *Session) (n int) {
 	for _, r := range s.log.Records(0) {
 		switch d := r.Data.(type) {
@@ -183,7 +183,7 @@ func TestSession_IdleOnesAreCheap(t *testing.T) {
 	}
 }
 
-// idle is a session that has done something and rests.
+// idle is a session that has done some work and rests.
 func idle(t testing.TB, e env.Environment) *Session {
 	s, err := New(Config{Client: llmtest.Play(llmtest.Say("Yes.")), Model: "m", Env: e, System: "Be good."})
 	if err != nil {

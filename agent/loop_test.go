@@ -95,7 +95,7 @@ func TestLoop_TurnLimitHoldsAcrossInputs(t *testing.T) {
 	}
 }
 
-// sleeper is a tool that runs a command that does not end, and says so by touching a file.
+// sleeper is a tool that runs a command that does not end, and reports the process.
 func sleeper(started chan<- env.Process) tool.Tool {
 	return acting("sleep", func(ctx context.Context, c *tool.Call, _ string) (tool.Result, error) {
 		p, err := c.Env.Start(ctx, env.Command{Line: "sleep 600 & sleep 600"})

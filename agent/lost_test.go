@@ -19,7 +19,7 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// lossy is a store in which records cannot be read.
+// lossy is a store with unreadable records.
 type lossy struct {
 	event.Store
 	lost []event.Seq
@@ -153,7 +153,7 @@ func TestResume_ThatIsGivenUpLeavesTheSessionToOthers(t *testing.T) {
 	tookUpFrom(t, store, llmtest.Play(), nil)
 }
 
-// giveUp is a store whose reader is called off when it has read everything.
+// giveUp is a store whose reader is cancelled when it has read everything.
 type giveUp struct {
 	event.Store
 	cancel context.CancelFunc

@@ -52,7 +52,7 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 	return s.describeIfOld(ctx)
 }
 
-// recordAnswer records the message of an answer, without truncated calls.
+// recordAnswer records an answer's message, without truncated calls.
 func (s *Session) recordAnswer(call int, purpose event.Purpose, resp *llm.Response, end *event.ModelCallEnd) {
 	switch purpose {
 	case event.PurposeSummary:
@@ -124,7 +124,7 @@ func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, 
 	return r, tools, nil
 }
 
-// onlyAccepted removes settings that were chosen for another model, unless this one has them too.
+// onlyAccepted removes settings that were chosen for another model, unless this model accepts them too.
 func (s *Session) onlyAccepted(r *llm.Request) {
 	m, _ := s.config.Catalogue.Like(r.Provider, r.Model)
 	if !slices.Contains(m.Rules.CacheTTLs, r.CacheTTL) {
@@ -141,7 +141,7 @@ func (s *Session) onlyAccepted(r *llm.Request) {
 // fallbackAttempts is how often a call is tried before another model takes over.
 const fallbackAttempts = 3
 
-// shape returns the shape of a request, if the client is an llm.Shaper.
+// shape returns a request's shape, if the client is an llm.Shaper.
 func (s *Session) shape(r *llm.Request) (shape string) {
 	if c, ok := s.config.Client.(llm.Shaper); ok {
 		_ = guarded("the provider", func() error { shape = c.Shape(r); return nil })
@@ -149,7 +149,7 @@ func (s *Session) shape(r *llm.Request) (shape string) {
 	return shape
 }
 
-// digest returns a short hash of the tools.
+// digest returns a short hash over the tools.
 func digest(tools []llm.ToolDef) string {
 	b, err := json.Marshal(tools)
 	if err != nil {
@@ -162,13 +162,13 @@ func digest(tools []llm.ToolDef) string {
 // callResult is the result of a request.
 type callResult struct {
 	resp       *llm.Response
-	partial    string // the text received before a failure
+	partial    string // text received before a failure
 	retried    llm.Usage
 	incomplete bool // failed attempts may have used more
 	err        error
 }
 
-// maxPartial is the approximate maximum of text that is recorded of a failed answer, in bytes.
+// maxPartial limits the recorded text of a failed answer, approximately, in bytes.
 const maxPartial = 1 << 20
 
 // stream makes the call and records its progress.
@@ -204,12 +204,12 @@ func (s *Session) stream(ctx context.Context, r *llm.Request, call int, purpose 
 	return got
 }
 
-// progress records the progress of an answer.
+// progress records an answer's progress.
 type progress struct {
 	*Session
 	call    int
 	purpose event.Purpose
-	writing llm.ToolCallStart // the tool call being written
+	writing llm.ToolCallStart // tool call being written
 }
 
 func (s *progress) show(ev llm.StreamEvent) {
@@ -247,7 +247,7 @@ func (s *Session) alternative() string {
 	return s.state.Alternative()
 }
 
-// refused returns the item of the conversation that a provider refused, or nil if a hook added it.
+// refused returns the conversation item that a provider refused, or nil if a hook added it.
 func (s *Session) refused(r *llm.Request, err error) *llm.Item {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Item == nil {
@@ -260,7 +260,7 @@ func (s *Session) refused(r *llm.Request, err error) *llm.Item {
 	return e.Item
 }
 
-// price returns what a call costs, or nil if that is unknown.
+// price returns a call's cost, or nil if that is unknown.
 func (s *Session) price(r *llm.Request, u llm.Usage) *float64 {
 	m, _ := s.config.Catalogue.Lookup(r.Provider, r.Model)
 	dollars, known := m.Price.At(time.Now()).Cost(u)

@@ -36,7 +36,7 @@ func TestModelSetup_FollowsTheRulesOfTheModel(t *testing.T) {
 	}
 }
 
-// A call costs what the model costs on its day.
+// A call costs the model's price on that day.
 func TestPrice_IsThatOfTheDay(t *testing.T) {
 	c, err := llm.NewCatalogue([]llm.Model{
 		{ID: "m", Provider: "p", Price: &llm.Price{Output: new(1.0), NextFrom: "2020-01-01", Next: &llm.Price{Output: new(2.0)}}}})

@@ -85,7 +85,7 @@ func TestObject_FollowUpsComeFirst(t *testing.T) {
 	}
 }
 
-// Some models return a list without the object around it that providers require.
+// Some models return a list without the surrounding object that providers require.
 func TestObject_ListNeedsNoRepair(t *testing.T) {
 	for name, answer := range map[string]string{"in the object": `{"value":["a","b"]}`, "bare": `["a","b"]`, "fenced": "```json\n[\"a\",\"b\"]\n```"} {
 		script := llmtest.Play(llmtest.Say("Found them."), llmtest.Say(answer))

@@ -14,12 +14,12 @@ import (
 // Status is how the work on an input ended.
 type Status = event.Status
 
-// The statuses. The session accepts more input after all of them, unless it was closed or the error is
-// fatal: no access, a conversation that is too long, or a session that cannot be saved.
+// Statuses. The session accepts more input after all of them, unless it was closed or the error is fatal: no access, a
+// conversation that is too long, or a session that cannot be saved.
 const (
 	StatusDone             = event.StatusDone             // the model has nothing more to do
 	StatusAwaitingInput    = event.StatusAwaitingInput    // it asked the user; the next input is the answer
-	StatusAwaitingApproval = event.StatusAwaitingApproval // tool calls wait for an approval; see Pending, Resolve and Continue
+	StatusAwaitingApproval = event.StatusAwaitingApproval // tool calls wait for approval; see Pending, Resolve and Continue
 	StatusLimit            = event.StatusLimit            // a limit was reached
 	StatusCutOff           = event.StatusCutOff           // the answer exceeds the output limit
 	StatusPaused           = event.StatusPaused           // the provider paused the turn too often
@@ -29,34 +29,34 @@ const (
 	StatusFailed           = event.StatusFailed           // an error ended it
 )
 
-// Outcome is the result of an input. Its figures do not include subagents; those of Session.Total do.
+// Outcome is the result of an input. Its figures do not include subagents; Session.Total does.
 type Outcome struct {
 	Status   Status
 	Text     string // the model's last answer
 	Limit    event.Limit
-	Question string // what the model asks the user, also with StatusDone
-	Object   string // the result as JSON, if requested
+	Question string // the model's question to the user, also with StatusDone
+	Object   string // result as JSON, if requested
 	Rounds   int    // tool rounds
-	Turns    int    // answers of the model
+	Turns    int    // model answers
 	Usage    llm.Usage
 	Cost     llm.Cost
 	Duration time.Duration
-	// Refused lists the tool calls that were refused, also those of subagents. The model is told, but may still report
+	// Refused lists the refused tool calls, including subagents' calls. The model is told, but may still report
 	// success: check Refused if the work must have changed something.
 	Refused []Refusal
 }
 
-// Refusal is a tool call that was not run because the policy, a hook or the approver refused it, or because it needed an
-// approval and there was nobody to ask.
+// Refusal is a tool call that was not run because the policy, a hook or the approver refused it, or because it needed
+// approval and no approver was configured.
 type Refusal = step.Refusal
 
-// Total is what a session and all its subagents have used.
+// Total sums the usage of a session and all its subagents.
 type Total = step.Total
 
-// State is the state of a session.
+// State is a session's state.
 type State = event.State
 
-// The states.
+// States.
 const (
 	Idle             = event.StateIdle
 	Processing       = event.StateProcessing
@@ -65,7 +65,7 @@ const (
 	Closed           = event.StateClosed
 )
 
-// Errors of a session.
+// Errors returned by sessions.
 var (
 	ErrClosed            = errors.New("the session is closed")
 	ErrBusy              = errors.New("the session is busy: use FollowUp or Steer to add to its work")
@@ -91,7 +91,7 @@ func (s *Session) outcome(end step.Stop) (Outcome, error) {
 	return out, nil
 }
 
-// reason returns the error of a record: the original one, if the session still has it.
+// reason returns the error for a record: the original error, if the session still has it.
 func (s *Session) reason(e *event.Error) error {
 	switch {
 	case e == nil:
@@ -102,13 +102,12 @@ func (s *Session) reason(e *event.Error) error {
 	return &llm.Error{Kind: llm.ErrorKind(e.Class), Message: e.Message, Body: []byte(e.Body)}
 }
 
-// SubmitObject is Submit with a structured result. When the work is done, the model is called once more,
-// without tools, for its result as JSON that matches the schema of T. Tags "json" and "jsonschema" describe
-// its fields. The schema does not affect earlier answers. T may be any type that JSON has, such as []string.
+// SubmitObject is Submit with a structured result. When the work is done, the model is called once more, without tools,
+// for its result as JSON that matches T's schema. Tags "json" and "jsonschema" describe the fields. The schema does not
+// affect earlier answers. T may be any type that JSON has, such as []string.
 //
-// The value is valid only if the error is nil. If the work ends with a status other than StatusDone, or the
-// model does not return a valid object, the error is an *llm.Error of kind llm.ErrNoObject, with the answer
-// in its Body.
+// The value is valid only if the error is nil. If the work ends with a status other than StatusDone, or the model does
+// not return a valid object, the error is an *llm.Error of kind llm.ErrNoObject, with the answer in its Body.
 func SubmitObject[T any](ctx context.Context, s *Session, input ...llm.Part) (value T, out Outcome, err error) {
 	form, err := object.FormOf[T]()
 	if err != nil {

@@ -13,9 +13,9 @@ type exitPlanIn struct {
 	Plan string `json:"plan"`
 }
 
-// PlanModeTools returns the tools that enter and leave plan mode, for a registry. In plan mode, everything that changes
-// something needs an approval, for the session and its subagents. The model can enter it at any time. Leaving it needs
-// an approval of the plan. Subagents do not get these tools.
+// PlanModeTools returns the tools that enter and leave plan mode, for a registry. In plan mode, every change needs
+// approval, in the session and its subagents. The model can enter it at any time. Leaving it needs approval of the
+// plan. Subagents do not get these tools.
 func PlanModeTools() []tool.Tool { return []tool.Tool{enterPlanMode(), exitPlanMode()} }
 
 func enterPlanMode() tool.Tool {
@@ -24,7 +24,7 @@ func enterPlanMode() tool.Tool {
 		Description: "Switch to plan mode before a large or risky change: you can explore, but not change anything, until the user approves your plan.",
 		Input:       json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`),
 	}, tool.Nothing[struct{}], func(_ context.Context, c *tool.Call, _ struct{}) (tool.Result, error) {
-		if c.Mode == policy.ModeDontAsk { // it denies what plan mode asks about
+		if c.Mode == policy.ModeDontAsk { // it denies calls that plan mode asks about
 			return tool.Failure(tool.PermissionDenied, "Mode dontAsk does not change to plan mode, because nobody can approve the plan. Write the plan as text instead."), nil
 		}
 		return tool.Success("Plan mode is on. Explore and make a plan. Then present it with exit_plan_mode; if the user approves it, you can make changes."), nil

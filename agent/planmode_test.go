@@ -18,7 +18,7 @@ const (
 	exitPlan  = "exit_plan_mode"
 )
 
-// planning has the tools of plan mode and one that runs its text as a command, in mode bypassPermissions.
+// planning has the plan mode tools and a tool that runs its text as a command, in mode bypassPermissions.
 func planning(approve func(tool.Request) tool.Approval) func(*Config) {
 	return func(c *Config) {
 		with(append(PlanModeTools(), runs())...)(c)
@@ -31,7 +31,7 @@ func planning(approve func(tool.Request) tool.Approval) func(*Config) {
 
 func do(name, args string) llm.ToolCall { return llm.ToolCall{Name: name, Arguments: args} }
 
-// verdicts returns what the calls of a tool got: "ran" or why not.
+// verdicts returns the outcome of each call to a tool: "ran" or why not.
 func verdicts(s *Session, name string) (list []string) {
 	for _, d := range records[event.ToolCallEnd](s) {
 		switch {
@@ -133,7 +133,7 @@ func TestPlanMode_ResumeKeepsItAndAnApprovalCanComeLater(t *testing.T) {
 		t.Fatalf("got %+v, want StatusAwaitingApproval", out)
 	}
 	s.Close()
-	config.Mode = policy.ModeAcceptEdits // another default of the host does not end it
+	config.Mode = policy.ModeAcceptEdits // another host default does not end it
 	s, err := Resume(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestPlanMode_HostEndsItAndOtherChangesDoNot(t *testing.T) {
 	if got := len(records[event.Settings](s)); got != 1 || s.Mode() != policy.ModePlan {
 		t.Fatalf("mode %q after %d changes of settings, want plan after one", s.Mode(), got)
 	}
-	if err := s.SetMode(policy.ModeBypass); err != nil { // that of before
+	if err := s.SetMode(policy.ModeBypass); err != nil { // the mode from before
 		t.Fatal(err)
 	}
 	if s.Mode() != policy.ModeBypass {

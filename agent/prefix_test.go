@@ -19,8 +19,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// labour is a model that works on: it thinks, calls tools side by side, looks at pictures, steers
-// itself, is cut off, and is done with an input now and then.
+// labour is a model that works on: it thinks, calls tools in parallel, looks at pictures, is steered, is truncated, and
+// is done with an input now and then.
 func labour(dialect string) func(n int, _ *llm.Request) llmtest.Turn {
 	return func(n int, _ *llm.Request) llmtest.Turn {
 		thinking := llm.Thinking{Text: fmt.Sprintf("Thought %d.", n), State: llm.State{Dialect: dialect, Data: fmt.Appendf(nil, "c2ln%04d", n)}}
@@ -76,7 +76,7 @@ func newLong(t *testing.T, dialect, model string, change func(*Config)) *long {
 	return l
 }
 
-// until gives the session inputs until it has made so many calls of the model.
+// until gives the session inputs until it has made a number of model calls.
 func (l *long) until(calls int) {
 	l.t.Helper()
 	for i := 0; len(l.server.Bodies()) < calls; i++ {
@@ -87,9 +87,9 @@ func (l *long) until(calls int) {
 	}
 }
 
-// broken lists the requests that are no extension of the one before, and tells how many of the
-// bytes that could have been kept were. A request extends another if its body differs from the other's only in the
-// conversation, and that begins with the bytes of the other's up to what closes it.
+// broken lists the requests that do not extend the previous request, and returns the share of reusable bytes that were
+// kept. A request extends another if its body differs only in the conversation, and the conversation begins with the
+// other's bytes up to its closing bracket.
 func (l *long) broken() (at []int, share float64) {
 	l.t.Helper()
 	bodies := l.server.Bodies()
@@ -111,7 +111,7 @@ func (l *long) broken() (at []int, share float64) {
 	return at, 100 * float64(same) / float64(all)
 }
 
-// announced lists the requests that an event says do not extend the one before.
+// announced lists the requests that an event reports as not extending the previous request.
 func (l *long) announced() (at []int) {
 	calls := 0
 	for _, r := range l.log.Records(0) {
@@ -139,8 +139,8 @@ func TestPrefix_StaysTheSameOverManyRounds(t *testing.T) {
 	}
 }
 
-// TestPrefix_BreaksAreAnnounced changes the model, within the provider, and lets a hook rewrite the
-// history: events must say so before exactly the requests that are no extensions.
+// TestPrefix_BreaksAreAnnounced changes the model, within the provider, and lets a hook rewrite the history: events
+// must announce exactly the requests that are no extensions.
 func TestPrefix_BreaksAreAnnounced(t *testing.T) {
 	siblings := map[string]string{openai.Name: "gpt-5", anthropic.Name: "claude-sonnet-4-5", gemini.Name: "gemini-2.5-pro", chat.Name: "gpt-4.1"}
 	for _, d := range protocols {
@@ -177,7 +177,7 @@ func TestPrefix_ObjectAndEffortAreAnnounced(t *testing.T) {
 	for _, d := range protocols {
 		t.Run(d.Name(), func(t *testing.T) {
 			if d.Name() == chat.Name {
-				d.model = "o3" // one that has an effort
+				d.model = "o3" // a model with an effort setting
 			}
 			l := newLong(t, d.Name(), d.model, nil)
 			l.until(5)
@@ -195,8 +195,8 @@ func TestPrefix_ObjectAndEffortAreAnnounced(t *testing.T) {
 	}
 }
 
-// TestPrefix_RoundWithoutThinkingIsAnnounced goes to a model whose thinking takes a budget in the
-// middle of a tool round. That round must be finished without thinking, and the next one has it.
+// TestPrefix_RoundWithoutThinkingIsAnnounced switches, in the middle of a tool round, to a model whose thinking needs a
+// budget. That round must be finished without thinking, and the next round has it.
 func TestPrefix_RoundWithoutThinkingIsAnnounced(t *testing.T) {
 	for _, resumed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("resumed=%v", resumed), func(t *testing.T) {
@@ -238,8 +238,8 @@ func TestPrefix_RoundWithoutThinkingIsAnnounced(t *testing.T) {
 	}
 }
 
-// Three hundred tools of an MCP server, found and called, in each protocol: what a request says of them, and that the
-// one after a search extends the one before it.
+// With three hundred MCP tools, found and called, in each protocol: how large their part in a request is, and that the
+// request after a search extends the one before it.
 func TestPrefix_StaysTheSameWhenADeferredToolIsFound(t *testing.T) {
 	described := func(wrap func(tool.Tool) tool.Tool) (tools []tool.Tool) {
 		for i := range 300 {

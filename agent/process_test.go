@@ -22,7 +22,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// asks configures a session in a directory whose only tool appends a line to a file, after an approval.
+// asks configures a session in a directory whose only tool appends a line to a file, after approval.
 func asks(t *testing.T, dir string, approve func(context.Context, tool.Request) (tool.Approval, error)) agent.Config {
 	t.Helper()
 	e, err := local.New(local.Config{Dir: dir})

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// turn draws something that a model may do, sensible or not.
+// drawTurn draws a model turn, sensible or not.
 func drawTurn(t *rapid.T) llmtest.Turn {
 	var turn llmtest.Turn
 	for range rapid.IntRange(0, 4).Draw(t, "parts") {
@@ -38,8 +38,8 @@ func drawTurn(t *rapid.T) llmtest.Turn {
 	return turn
 }
 
-// Whatever the model, the tools and the host do: every request is valid in all protocols, and
-// the log tells the conversation as the session has it.
+// Whatever the model, the tools and the host do: every request is valid in all protocols, and the log and the session
+// have the same conversation.
 func TestSession_AnyCourseLeavesAValidHistory(t *testing.T) {
 	e, err := local.New(local.Config{Dir: t.TempDir()})
 	if err != nil {

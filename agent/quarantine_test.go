@@ -14,8 +14,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// TestQuarantine_OneBadItemCostsOneItem has the provider refuse one thing in the history after the
-// other. The session goes on without it, and says so.
+// TestQuarantine_OneBadItemCostsOneItem makes the provider refuse one item in the history after the other. The session
+// continues without it, and reports that.
 func TestQuarantine_OneBadItemCostsOneItem(t *testing.T) {
 	mine, its := drawing(t, 5), drawing(t, 7)
 	look := fake("look", true, func(_ context.Context, _ *tool.Call, text string) (tool.Result, error) {
@@ -82,7 +82,7 @@ func TestQuarantine_IsTriedOncePerCall(t *testing.T) {
 
 func TestIngest_ImagesAreMadeFitAndFilesRead(t *testing.T) {
 	large := drawing(t, 9000)
-	large.MIME = "image/jpeg" // which it is not
+	large.MIME = "image/jpeg" // a wrong type
 	file := filepath.Join(t.TempDir(), "a.png")
 	if err := os.WriteFile(file, drawing(t, 4).Data, 0o600); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// kit is what tool calls are run with. It is replaced, never changed.
+// kit is what a tool call needs to run. It is replaced, never changed.
 type kit struct {
 	tools       *tool.Registry
 	definitions []llm.ToolDef
@@ -25,7 +25,7 @@ type kit struct {
 	timeouts    tool.Timeouts
 	vision      bool
 	serial      bool
-	results     int // maximum length of a result before it is condensed
+	results     int // maximum result length before it is condensed
 }
 
 func (s *Session) newKit(c Config) (*kit, error) {
@@ -51,43 +51,42 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	return k, nil
 }
 
-// Setup is the tools, the prompt and the capabilities of a model.
+// Setup has a model's tools, prompt and capabilities.
 type Setup struct {
 	Tools         *tool.Registry
 	System        string
 	Options       map[string]llm.Options
 	Vision        bool
 	Unary, Serial bool
-	ContextWindow int64 // 0 uses the catalogue
+	ContextWindow int64 // 0 means the catalogue's value
 }
 
-// Change is what Reconfigure changes. Zero fields change nothing.
+// Change describes what Reconfigure changes. Zero fields change nothing.
 type Change struct {
 	Provider string
 	Model    string
-	// Keep keeps tools, prompt and capabilities when the model changes. Otherwise Config.Adapt provides those
-	// of the new model.
+	// Keep keeps tools, prompt and capabilities when the model changes. Otherwise Config.Adapt returns the new model's.
 	Keep bool
 
-	Effort         *string // "" is the provider's default
-	ThinkingBudget *int    // negative is the provider's default
+	Effort         *string // "" means the provider's default
+	ThinkingBudget *int    // negative means the provider's default
 	Timeouts       *tool.Timeouts
 	System         *string
-	Mode           policy.Mode // of the session and all its subagents
-	// Policy and Approve replace those of the session and all its subagents. They take effect with the next call, even
-	// while other calls are running. A call that has been judged keeps its decision; if it waits for an approval, the new
-	// approver is asked, and an answer of the old one no longer counts.
+	Mode           policy.Mode // for the session and all its subagents
+	// Policy and Approve replace the policy and the approver for the session and all its subagents. They take effect
+	// with the next call, even while other calls are running. A call that has been judged keeps its decision; if it
+	// waits for approval, the new approver is asked, and the old approver's answer no longer counts.
 	Policy  policy.Policy
 	Approve func(ctx context.Context, r tool.Request) (tool.Approval, error)
-	// Env changes where the tools of this agent work, and those of subagents that it spawns later. Checkpoints are still
-	// those of the directory that the session was opened with. The caller closes it after the session.
+	// Env changes where this agent's tools work, and the tools of subagents that it spawns later. Checkpoints still
+	// belong to the directory that the session was opened with. The caller closes Env after the session.
 	Env           env.Environment
 	Options       map[string]llm.Options
 	Vision        *bool
 	ContextWindow int64
 
 	Tools  *tool.Registry // replaces all tools
-	Add    []tool.Tool    // appended, or replacing a tool of the same name
+	Add    []tool.Tool    // appended, or replacing a tool with the same name
 	Remove []string
 }
 
@@ -98,10 +97,22 @@ type change struct {
 	mode   bool // it sets the permission mode
 }
 
-// Reconfigure applies a Change as a whole, in one record, at the next safe point: now, or after the running
-// tool calls have their results. Only Policy and Approve always change now. If the model changes, tools and
-// prompt change with it (see Config.Adapt). If the result is not a valid configuration, Reconfigure returns an
-// error and changes nothing.
+// Reconfigure changes a session, idle or working, for the rest of its life. For every call:
+//
+//   - A Change is applied as a whole or not at all. If the result is not a valid configuration, Reconfigure returns an
+//     error and nothing changes.
+//   - It takes effect at the next safe point: now, or when the running tool calls have their results. A model call or
+//     tool call that has started is finished with the old configuration. Only Policy and Approve take effect at once.
+//   - When Reconfigure returns, the Change is decided and Session methods and later Changes build on it. If the work
+//     has reached no safe point, it is applied there; Reconfigure does not wait for that.
+//   - If the model changes, tools, prompt and capabilities change with it, as Config.Adapt says, unless Keep is set.
+//     Earlier additions and removals of tools apply to the new model's tools too.
+//   - The change is recorded, so a resumed session has it, except for the functions in it: Resume gets these from its
+//     Config.
+//   - ConfigChange hooks run afterwards, and CwdChanged hooks if the directory changed.
+//
+// Reconfigure may be called concurrently, and from tools and other callbacks: each Change is based on the one before
+// it.
 func (s *Session) Reconfigure(ctx context.Context, ch Change) error {
 	before, now, err := s.reconfigure(ctx, ch)
 	if err != nil {
@@ -179,7 +190,7 @@ func (s *Session) change(ctx context.Context, c Config, ch Change) (out change, 
 	return out, err
 }
 
-// adapt applies the setup that Adapt returns for the model of the configuration.
+// adapt applies the setup that Adapt returns for the configured model.
 func (c *Config) adapt(ctx context.Context) error {
 	if c.Adapt == nil {
 		return nil
@@ -205,7 +216,7 @@ func (ch Change) apply(c *Config) {
 		c.Effort = *ch.Effort
 	}
 	if n := ch.ThinkingBudget; n != nil {
-		c.ThinkingBudget = new(*n) // the caller may change its own
+		c.ThinkingBudget = new(*n) // the caller may change its own value
 		if *n < 0 {
 			c.ThinkingBudget = nil
 		}
@@ -232,7 +243,7 @@ func (ch Change) apply(c *Config) {
 	c.ContextWindow = cmp.Or(ch.ContextWindow, c.ContextWindow)
 }
 
-// changeTools changes the tools. Earlier additions and removals also apply to the tools of a new model.
+// changeTools changes the tools. Earlier additions and removals also apply to a new model's tools.
 func (c *Config) changeTools(ch Change) error {
 	if ch.Tools != nil {
 		c.Tools, c.added, c.removed = ch.Tools, nil, nil
@@ -256,7 +267,7 @@ func (c *Config) changeTools(ch Change) error {
 	return c.Tools.Register(c.added...)
 }
 
-// replaceJudges replaces the policy and the approver, as ch says, and records it; tree.mu is held.
+// replaceJudges replaces the policy and the approver, as ch requests, and records it; tree.mu is held.
 func (s *Session) replaceJudges(p policy.Policy, ch Change) {
 	if ch.Policy == nil && ch.Approve == nil {
 		return
@@ -295,8 +306,8 @@ func (s *Session) applyChanges() {
 	}
 }
 
-// toolChange returns the change of tools since a list, for a model that takes it in the conversation. It returns nil if
-// nothing changed, or if the list of tools must be sent anew; tree.mu is held.
+// toolChange returns the tool changes since a list, for a model that accepts them in the conversation. It returns nil
+// if nothing changed, or if the tool list must be sent anew; tree.mu is held.
 func (s *Session) toolChange(before []llm.ToolDef) *llm.ToolChange {
 	if !s.state.Effective().InlineTools || s.state.Turns() == 0 {
 		return nil
@@ -317,7 +328,7 @@ func (s *Session) setup() event.Setup {
 	}
 }
 
-// model returns what is known about a model.
+// model returns a model's known properties.
 func (c *Config) model(provider, name string, window int64) event.ModelSetup {
 	m, _ := c.Catalogue.Lookup(provider, name)
 	set := event.ModelSetup{
@@ -336,7 +347,7 @@ func (c *Config) model(provider, name string, window int64) event.ModelSetup {
 	return set
 }
 
-// rules returns the limits and thresholds of an agent.
+// rules returns an agent's limits and thresholds.
 func (c *Config) rules(depth int) event.Rules {
 	r := event.Rules{
 		ToolRounds: max(c.Limits.ToolRounds, 0), Turns: max(c.Limits.Turns, 0), LoopWindow: max(c.LoopWindow, 0),
@@ -359,28 +370,28 @@ func (s *Session) SetModel(provider, model string) error {
 	return s.Reconfigure(context.Background(), Change{Provider: provider, Model: model})
 }
 
-// SetEffort changes the reasoning effort; "" is the provider's default. It is short for Reconfigure.
+// SetEffort changes the reasoning effort; "" means the provider's default. It is short for Reconfigure.
 func (s *Session) SetEffort(effort string) error {
 	return s.Reconfigure(context.Background(), Change{Effort: &effort})
 }
 
-// SetThinkingBudget changes the thinking budget in tokens, where the provider supports it; a negative number
-// is the provider's default. It is short for Reconfigure.
+// SetThinkingBudget changes the thinking budget in tokens, where the provider supports it; a negative number means the
+// provider's default. It is short for Reconfigure.
 func (s *Session) SetThinkingBudget(tokens int) error {
 	return s.Reconfigure(context.Background(), Change{ThinkingBudget: &tokens})
 }
 
-// SetMode changes the permission mode of the session and all its subagents. It is short for Reconfigure.
+// SetMode changes the permission mode for the session and all its subagents. It is short for Reconfigure.
 func (s *Session) SetMode(m policy.Mode) error {
 	return s.Reconfigure(context.Background(), Change{Mode: m})
 }
 
-// SetTimeouts changes the command timeouts; zero fields use those of the tools. It is short for Reconfigure.
+// SetTimeouts changes the command timeouts; zero fields mean the tools' own timeouts. It is short for Reconfigure.
 func (s *Session) SetTimeouts(t tool.Timeouts) error {
 	return s.Reconfigure(context.Background(), Change{Timeouts: &t})
 }
 
-// created reports whether a tool call of the session created a file.
+// created reports whether a tool call in the session created a file.
 func (s *Session) created(path string) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

@@ -131,7 +131,7 @@ func TestNew_WarnsOnceIfNobodyCanApprove(t *testing.T) {
 	}
 }
 
-// The approver counts that the session has when it works, not the one that it was opened with.
+// The approver that the session has while it works counts, not the one that it was opened with.
 func TestResume_DoesNotWarnIfTheApproverWasReplaced(t *testing.T) {
 	approve := func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allow: true}, nil }
 	var config Config

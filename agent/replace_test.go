@@ -168,7 +168,7 @@ func TestReplace_InvalidChangeReplacesNothing(t *testing.T) {
 	}
 }
 
-// Every decision is that of one of the two policies, and its outcome agrees with it.
+// Every decision comes from either of the two policies, and its outcome agrees with it.
 func TestReplace_WhileAgentsWork(t *testing.T) {
 	const n = 20
 	turns := map[string][]llmtest.Turn{"main": nil}

@@ -18,7 +18,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// asksFor asks about calls of the tool write, and counts those that run.
+// asksFor asks about calls to the tool write, and counts executed calls.
 func asksFor(ran *atomic.Int64, approve func(context.Context, tool.Request) (tool.Approval, error)) func(*Config) {
 	return func(c *Config) {
 		c.Policy = policy.Func(func(_ context.Context, q policy.Query) policy.Decision {
@@ -351,7 +351,7 @@ func TestReconfigure_ToolsComeAndGoBetweenTwoCalls(t *testing.T) {
 	}
 }
 
-// Such as when MCP servers get tools while the host changes something else.
+// This happens when MCP servers get tools while the host changes something else.
 func TestReconfigure_ChangesAtTheSameTimeAllApply(t *testing.T) {
 	s := open(t, llmtest.Play(llmtest.Say("Done.")), nil)
 	var group sync.WaitGroup
@@ -446,7 +446,7 @@ func TestSubagent_OfAnotherModelGetsWhatGoesWithIt(t *testing.T) {
 			c.Adapt = func(context.Context, string, string) (Setup, error) {
 				return Setup{Tools: other, System: "You are another."}, nil
 			}
-			if name == "bound" { // by names, which other tools do not have
+			if name == "bound" { // names that other tools do not have
 				c.Deny = []string{"write"}
 			}
 		})
@@ -482,7 +482,7 @@ func TestSubagent_ClosedGivesUpWhatWaits(t *testing.T) {
 	}
 }
 
-// A link can be exchanged while a question waits: what was approved is another file by then.
+// A link can be exchanged while a question waits: it then leads to another file than the approved one.
 func TestApproval_DoesNotHoldForACallThatHasComeToAccessSomethingElse(t *testing.T) {
 	target, ran := "/a", 0
 	touch := tool.New(tool.Spec{Name: "touch"}, func(context.Context, *tool.Call, echoIn) []policy.Access {

@@ -32,16 +32,18 @@ func (c *Config) newLog() (journal, error) {
 	return event.NewJournal(&event.Log{}, w, 0), nil
 }
 
-// Resume opens the session Config.ID in Config.Store, no matter how it ended. Model, effort, system prompt
-// and timeouts default to those of the session. With another model, Config.Adapt provides the prompt, unless
-// the configuration has one. Tool calls that were running are not run again; their results say that they were
-// interrupted. Calls that wait for an approval or an answer still wait, and queued messages are still queued.
-// Continue or Submit continues interrupted work.
+// Resume opens the session Config.ID in Config.Store, no matter how it ended. Model, effort, system prompt and timeouts
+// default to the session's last values. With another model, Config.Adapt returns the prompt, unless the configuration
+// has one.
 //
-// The first time that an imported session is resumed, its system prompt, approvals, pending calls and
-// subagents are dropped. The prompt is then that of the configuration or of Config.Adapt.
+// Tool calls that were running are not run again; their results report the interruption. Calls that wait for approval
+// or an answer still wait, and queued messages are still queued. Continue or Submit continues interrupted work.
 //
-// Resuming and closing a session without doing anything appends no records.
+// The first time that an imported session is resumed, its system prompt, approvals, pending calls and subagents are
+// dropped. The prompt then comes from the configuration or Config.Adapt.
+//
+// Resuming and closing a session without doing anything appends no records. Resume returns event.ErrLocked while
+// another process has the session open.
 func Resume(ctx context.Context, c Config) (*Session, error) {
 	if c.Store == nil || c.ID == "" {
 		return nil, errors.New("cannot resume: Store and ID are required")
@@ -97,7 +99,7 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 	return s, context.Cause(ctx)
 }
 
-// missingTools returns the change from the tools that the conversation has added to those of this process. The tools at
+// missingTools returns the change from the tools that the conversation has added to this process's tools. The tools at
 // its start may differ too; then the request begins anew.
 func (s *Session) missingTools() *llm.ToolChange {
 	added := llm.AddedTools(s.state.Messages())
@@ -107,7 +109,7 @@ func (s *Session) missingTools() *llm.ToolChange {
 	return s.toolChange(append(before, added...))
 }
 
-// readRecords loads the records of a session and counts the lost ones.
+// readRecords loads a session's records and counts the lost ones.
 func readRecords(ctx context.Context, c Config) (records []event.Record, lost int, err error) {
 	for r, err := range event.Read(ctx, c.Store, c.ID, 0) {
 		var damage *event.CorruptError
@@ -123,7 +125,7 @@ func readRecords(ctx context.Context, c Config) (records []event.Record, lost in
 	return records, lost, nil
 }
 
-// adopt fills in unset fields of the configuration from the saved session.
+// adopt fills in unset configuration fields from the saved session.
 func (c *Config) adopt(ctx context.Context, root *step.State, foreign bool) error {
 	was := root.Setup()
 	if c.Model == "" {
@@ -148,7 +150,7 @@ func (c *Config) adopt(ctx context.Context, root *step.State, foreign bool) erro
 	return c.complete()
 }
 
-// accompany continues the work of subagents that waits for an approval, and waits for them.
+// accompany continues subagents' work that waits for approval, and waits for them.
 func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
 	defer func() { s.release(out, err) }()
 	before := time.Now()
@@ -173,8 +175,8 @@ func (s *Session) accompany(ctx context.Context) (out Outcome, err error) {
 	return out, cmp.Or(err, s.keep(ctx))
 }
 
-// lease keeps the session locked after this process is killed until the environment has ended its commands,
-// so that none of them is still running when the session is resumed.
+// lease keeps the session locked after this process is killed until the environment has ended its commands, so that
+// none is still running when the session is resumed.
 func lease(w event.Writer, e env.Environment) error {
 	l, ok := w.(event.Leaser)
 	if !ok {

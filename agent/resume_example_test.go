@@ -12,8 +12,8 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// A session with a store can be taken up again by another process. What the configuration leaves
-// empty is as it was.
+// A session with a store can be resumed by another process. Fields that the configuration leaves empty keep their
+// values.
 func ExampleResume() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "sessions")

@@ -22,7 +22,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// life is what happened to the tools of a session, over all the times that it was resumed.
+// life is what happened to a session's tools, over all processes.
 type life struct {
 	mu  sync.Mutex
 	ran map[string]int // how often, by call
@@ -45,8 +45,8 @@ func writer(run func(ctx context.Context, c *tool.Call, text string) (tool.Resul
 		func(ctx context.Context, c *tool.Call, in echoIn) (tool.Result, error) { return run(ctx, c, in.Text) })
 }
 
-// longLife is a session with all that can be cut off: calls side by side, approvals, steering, a
-// follow-up, a subagent and a question to the user.
+// longLife is a session with everything that can be interrupted: parallel calls, approvals, steering, a follow-up, a
+// subagent and a question to the user.
 func longLife(t *testing.T, e env.Environment, store event.Store, l *life) Config {
 	t.Helper()
 	script := play(map[string][]llmtest.Turn{
@@ -135,7 +135,7 @@ func TestResume_CutOffAtEveryRecordTheSessionGoesOnAndNoToolRunsTwice(t *testing
 	}
 }
 
-// cutOff resumes a session of which only some records were saved, and sees it through.
+// cutOff resumes a session from only some of its records, and finishes it.
 func cutOff(t *testing.T, e env.Environment, saved []event.Record, whole []llm.Message) {
 	store := &event.Memory{}
 	put(t, store, saved)
@@ -199,8 +199,8 @@ func kindsOf(records []event.Record) string {
 	return strings.Join(out, "\n")
 }
 
-// checkCalls checks that every tool call begins and ends once. A subagent's call that still waits for an approval
-// when the session is closed has no end.
+// checkCalls checks that every tool call begins and ends once. A subagent's call that still waits for approval when the
+// session is closed has no end.
 func checkCalls(t *testing.T, all []event.Record) {
 	t.Helper()
 	open, waiting := map[string]int{}, map[string]bool{}

@@ -14,8 +14,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// family is a session three levels deep; those below ask before they write. Who waits asks twice,
-// because the first time may be cut off.
+// family is a session three levels deep; the lower agents ask before they write. An agent that waits asks twice,
+// because the first time may be interrupted.
 func family() *llmtest.Script {
 	return play(map[string][]llmtest.Turn{
 		"main":       {spawn(`{"task":"child"}`), wait("1"), wait("1"), llmtest.Say("The family is done.")},
@@ -24,7 +24,7 @@ func family() *llmtest.Script {
 	})
 }
 
-// askingAt is the family up to where a call of one agent waits for an approval.
+// askingAt runs the family until one agent's call waits for approval.
 func askingAt(t *testing.T, agent string) []event.Record {
 	t.Helper()
 	s := open(t, family(), func(c *Config) { asks(c, nil) })
@@ -37,7 +37,7 @@ func askingAt(t *testing.T, agent string) []event.Record {
 	return records[:i+1]
 }
 
-// asks lets agents three levels deep write what the host approves of, which is all, and counts it.
+// asks lets agents three levels deep write what the host approves, which is everything, and counts it.
 func asks(c *Config, ran *life) {
 	c.ID, c.Subagents.MaxDepth, c.Policy, c.Tools = "life", 2, nil, &tool.Registry{}
 	c.Approve = func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allow: true}, nil }

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 
-// priced returns a catalogue with a model whose tokens cost more above 10,000, and one without a step.
+// priced returns a catalogue with a model whose tokens cost more above 10,000, and a model without a step.
 func priced(t *testing.T) *llm.Catalogue {
 	t.Helper()
 	price := &llm.Price{Input: new(1.0), Output: new(2.0), LongFrom: 10_000, Long: &llm.Price{Input: new(2.0), Output: new(3.0)}}

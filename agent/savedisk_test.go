@@ -12,16 +12,16 @@ import (
 	"github.com/reins-agent/reins/event/filestore"
 )
 
-// fault is what goes wrong with a disk.
+// fault describes a disk failure.
 type fault struct {
-	op   string // "write", "sync", "name" for files that are made, or "index" for any on the index
-	at   int    // the operation of this sort that fails, from 1, and all behind it
+	op   string // "write", "sync", "name" for file creation, or "index" for any operation on the index
+	at   int    // the first operation that fails, from 1; later ones fail too
 	once bool   // only that one fails
 	part func(size int) int
 	err  error
 }
 
-// disk is one that fails. It is told what is durable, and takes that for true.
+// disk is a disk that fails. It is told which data is durable, and believes it.
 type disk struct {
 	filestore.OS
 	fault
@@ -31,7 +31,7 @@ type disk struct {
 	failed bool
 }
 
-// does counts an operation on a file of the session, and says what is wrong with it.
+// does counts an operation on a session file, and returns its failure.
 func (d *disk) does(op, name string) error {
 	if strings.HasPrefix(filepath.Base(name), "meta.json") {
 		op = "index"
@@ -116,7 +116,7 @@ func (f *diskFile) Write(b []byte) (int, error) {
 	return n, errors.Join(fail, err)
 }
 
-// through is how much of a write that fails is done.
+// through returns how much of a failing write is done.
 func (d *disk) through(size int) int {
 	if d.part == nil {
 		return 0

@@ -20,15 +20,15 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// faultyLife is a session on a disk that fails, and what was seen of it.
+// faultyLife is a session on a disk that fails, and what a reader saw.
 type faultyLife struct {
 	*testing.T
 	life   *life
 	disk   *disk
 	dir    string
 	config Config
-	seen   map[event.Seq]string // by a reader
-	shown  []event.Error        // failures, by the same
+	seen   map[event.Seq]string // seen by a reader
+	shown  []event.Error        // failures seen by the same reader
 }
 
 func newFaultyLife(t *testing.T, e *local.Env, f fault) *faultyLife {
@@ -40,7 +40,7 @@ func newFaultyLife(t *testing.T, e *local.Env, f fault) *faultyLife {
 	return r
 }
 
-// large makes some outputs of the tool write too large for a record.
+// large makes some outputs from the tool write too large for a record.
 func large(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	res, err := next(ctx)
 	if c.Name == "write" && strings.Contains(string(c.Args), `"0"`) && err == nil {
@@ -59,8 +59,8 @@ func (r *faultyLife) store(c filestore.Config) *filestore.Store {
 	return s
 }
 
-// work makes the session, works until something fails, and closes it. Its requests are those of a
-// session that is well, so that there is no need to check them.
+// work creates the session, works until something fails, and closes it. Its requests equal a healthy session's, so they
+// need no check.
 func (r *faultyLife) work() (made bool, err error) {
 	c := r.config
 	c.Client = c.Client.(strict).Streamer
@@ -122,8 +122,8 @@ func (r *faultyLife) checkClosed(s *Session) {
 	}
 }
 
-// checkShown checks that those who follow the session learn once at most that it was not saved; what
-// fails when all is done they need not see.
+// checkShown checks that readers learn at most once that the session was not saved; they need not see a failure after
+// the end of all work.
 func (r *faultyLife) checkShown() {
 	r.Helper()
 	if len(r.shown) > 1 || len(r.shown) == 1 && r.shown[0].Class != "save" {
@@ -131,7 +131,7 @@ func (r *faultyLife) checkShown() {
 	}
 }
 
-// checkError checks that an error says once what is wrong.
+// checkError checks that an error states its cause once.
 func (r *faultyLife) checkError(made bool, err error) {
 	r.Helper()
 	var save *SaveError
@@ -147,7 +147,7 @@ func (r *faultyLife) checkError(made bool, err error) {
 	}
 }
 
-// recover opens the session on a disk that is well and sees it through.
+// recover opens the session on a healthy disk and finishes it.
 func (r *faultyLife) recover() {
 	r.Helper()
 	store := r.store(filestore.Config{FS: &disk{}})
@@ -155,7 +155,7 @@ func (r *faultyLife) recover() {
 	r.config.Store = store
 	s, err := Resume(r.Context(), r.config)
 	if errors.Is(err, event.ErrNotFound) && len(r.seen) == 0 {
-		s, err = New(r.config) // there was never a session
+		s, err = New(r.config) // the session was never created
 	}
 	if err != nil {
 		r.Fatal(err)
@@ -182,7 +182,7 @@ func (r *faultyLife) recover() {
 	}
 }
 
-// checkSaved checks that the store has what a reader has seen, and every call that ran.
+// checkSaved checks that the store has every record that a reader has seen, and every call that ran.
 func (r *faultyLife) checkSaved(store *filestore.Store) {
 	r.Helper()
 	saved := make(map[event.Seq]string)
@@ -211,7 +211,7 @@ func (r *faultyLife) checkSaved(store *filestore.Store) {
 	}
 }
 
-// asJSON is a record with its output in it, wherever that was.
+// asJSON returns a record with its output in it, wherever that was stored.
 func asJSON(r event.Record) string {
 	if e, ok := r.Data.(event.ToolCallEnd); ok && e.OutputBlob != nil {
 		e.Output, e.OutputBlob = tool.Text(tool.String(e.Output)), nil
@@ -262,7 +262,7 @@ func TestSave_DiskThatFailsAtAnyMomentStopsTheWorkAndLosesNothingAcknowledged(t 
 				r := newFaultyLife(t, e, c.fault)
 				made, err := r.work()
 				if !r.disk.hasFailed() {
-					break // the disk did not live to see it
+					break // the disk failed before
 				}
 				if err == nil {
 					t.Errorf("operation %d fails, and nobody says so", c.at)

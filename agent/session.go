@@ -22,7 +22,7 @@ import (
 // goroutines.
 type Session struct {
 	id     string
-	path   string // in the tree of agents; "" is the root
+	path   string // in the agent tree; "" means the root
 	depth  int
 	parent *Session // nil for the root
 	config Config   // as given; Reconfigure changes now
@@ -41,10 +41,10 @@ type Session struct {
 	closed   bool
 	work     *work // nil if idle
 	waiting  map[string]chan<- approval
-	replies  map[string]chan event.QuestionAnswered // to questions of Ask, by ID
+	replies  map[string]chan event.QuestionAnswered // questions asked by Ask, by ID
 	steering chan struct{}                          // closed when a message is queued; nil if no tool waits
 
-	// Of a subagent: the record that spawned it, and what precedes each task.
+	// Only in subagents: the record that spawned it, and the text before each task.
 	spawned event.SubagentStart
 	preface string
 
@@ -57,12 +57,12 @@ type Session struct {
 	meta      event.Meta
 	described time.Time // when meta was last saved
 	resumed   bool
-	started   bool // the hooks of SessionStart have run
-	warned    bool // that nobody can approve calls
-	shrinking bool // those of PreCompact have, and the conversation is not compacted yet
+	started   bool // SessionStart hooks have run
+	warned    bool // a missing approver was reported
+	shrinking bool // PreCompact hooks have run, and the conversation is not compacted yet
 }
 
-// tree is shared by the agents of one session.
+// tree is shared by all agents in a session.
 type tree struct {
 	mu         sync.Mutex
 	fold       *step.Tree
@@ -70,14 +70,15 @@ type tree struct {
 	checkpoint sync.Mutex          // held while a checkpoint is taken
 	warned     bool                // a failed checkpoint was reported; guarded by checkpoint
 
-	// What decides about the calls of all agents; guarded by mu.
+	// These decide about calls in all agents; guarded by mu.
 	policy   policy.Policy
 	approver *approver
 }
 
 func newTree() *tree { return &tree{fold: step.NewTree(), agents: make(map[string]*Session)} }
 
-// New creates a session, in the store if there is one. It makes no model calls and starts no work.
+// New creates a session, and saves it in the store if there is one. It makes no model calls and starts no work. It
+// fails if the configuration is invalid, naming every problem.
 func New(c Config) (*Session, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func New(c Config) (*Session, error) {
 		return nil, err
 	}
 	c.ID = cmp.Or(c.ID, rand.Text())
-	// Prompts are long, and sessions over one project share theirs.
+	// Prompts are long, and sessions in one project share theirs.
 	c.System = unique.Make(c.System).Value()
 	log, err := c.newLog()
 	if err != nil {
@@ -129,7 +130,7 @@ func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Se
 	return s, nil
 }
 
-// ID returns the ID of the session.
+// ID returns the session ID.
 func (s *Session) ID() string { return s.id }
 
 // Env returns the environment in which the session's tools work now.
@@ -146,7 +147,7 @@ func (s *Session) Setup() event.Setup {
 	return s.setup()
 }
 
-// State returns the state of the session.
+// State returns the session's state.
 func (s *Session) State() State {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -159,20 +160,28 @@ func (s *Session) State() State {
 	return s.state.Phase()
 }
 
-// Events yields the records of the session and its subagents after a record, as they are appended; 0 starts
-// at the beginning. It ends when the session is closed, or with an error when ctx ends. With a store, a
-// durable record is delivered when it is saved.
+// Events yields the records of the session and its subagents with numbers above after, and then new records as they are
+// appended; 0 starts at the beginning. Any number of readers may follow the session.
+//
+//   - Every reader sees all durable records after that number, once and in order, however slow it is. Pass the last
+//     number that was seen to continue elsewhere.
+//   - Transient records, such as streamed text, have number 0 and may be missing for slow readers. A later durable
+//     record contains their content.
+//   - With a store, a durable record is yielded when it is saved, so a crash loses nothing that a reader has seen.
+//   - A reader never slows down the work, and may stop at any time.
+//   - The iteration ends after the last record when the session is closed. When ctx is done, it ends with the cause as
+//     an error.
 func (s *Session) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
 	return s.log.Events(ctx, after)
 }
 
-// Records yields the durable records after a record, up to the last one there is when it is called; 0 starts at the
-// beginning. It ends with an error when ctx ends.
+// Records yields the durable records with numbers above after, up to the last record at the time of the call; 0 starts
+// at the beginning. It ends with an error when ctx is done.
 func (s *Session) Records(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
 	last := s.Last()
 	return func(yield func(event.Record, error) bool) {
 		if last <= after {
-			return // there is nothing to wait for
+			return // nothing to wait for
 		}
 		for r, err := range s.Events(ctx, after) {
 			if err == nil && r.Seq == 0 { // transient
@@ -185,7 +194,7 @@ func (s *Session) Records(ctx context.Context, after event.Seq) iter.Seq2[event.
 	}
 }
 
-// Last returns the number of the last record.
+// Last returns the last record number.
 func (s *Session) Last() event.Seq { return s.log.Last() }
 
 // Messages returns the conversation so far.
@@ -195,24 +204,27 @@ func (s *Session) Messages() []llm.Message {
 	return s.state.Messages()
 }
 
-// Total returns what the session and all its subagents have used so far.
+// Total returns the usage so far, by the session and all its subagents.
 func (s *Session) Total() Total {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return s.tree.fold.At(time.Now())
 }
 
-// Submit gives the session input and works on it until there is an outcome. It also works on queued input
-// (see FollowUp); the outcome is that of the last input. The error is non-nil only if the outcome's status is
-// StatusFailed or StatusInterrupted, or if the work could not begin: ErrClosed, ErrBusy, ErrNoInput, a
-// *BlockedError, or a file or image in the input that cannot be used. Images are scaled to what every provider accepts.
-// Cancelling ctx interrupts the work; Continue or the next input continues it. If the session can no longer
-// be saved, the work stops with a *SaveError and the session is closed.
+// Submit gives the session input and works on it until there is an outcome. It also works on queued input (see
+// FollowUp); the outcome then belongs to the last input.
+//
+// The error is non-nil only if the outcome's status is StatusFailed or StatusInterrupted, or if the work could not
+// begin: ErrClosed, ErrBusy, ErrNoInput, a *BlockedError, or a file or image in the input that cannot be used. Images
+// are scaled to sizes that every provider accepts.
+//
+// Cancelling ctx interrupts the work; Continue or the next input continues it. If the session can no longer be saved,
+// the work stops with a *SaveError and the session is closed.
 func (s *Session) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) {
 	return s.submit(ctx, input, event.UserInput{})
 }
 
-// submit submits parts with the origin and the output format of in.
+// submit submits parts with the origin and output format in in.
 func (s *Session) submit(ctx context.Context, parts []llm.Part, in event.UserInput) (Outcome, error) {
 	msg, err := message(parts)
 	if err != nil {
@@ -233,10 +245,10 @@ func (s *Session) submit(ctx context.Context, parts []llm.Part, in event.UserInp
 	return s.run(ctx, func() bool { return s.accept(in) })
 }
 
-// Continue is Submit without input. It continues work that was interrupted or failed, in this process or
-// another, and handles tool calls that wait for an approval and queued messages. If only subagents have work
-// left, it continues that and waits for them. It returns ErrNothingToContinue if there is nothing to do, or
-// if a question must be answered first.
+// Continue is Submit without input. It continues work that was interrupted or failed, in this process or another, and
+// handles tool calls that wait for approval and queued messages. If only subagents have work left, it continues that
+// and waits for them. It returns ErrNothingToContinue if there is nothing to do, or if a question must be answered
+// first.
 func (s *Session) Continue(ctx context.Context) (Outcome, error) {
 	ctx, err := s.begin(ctx)
 	if err != nil {
@@ -263,7 +275,7 @@ func (s *Session) run(ctx context.Context, start func() bool) (out Outcome, err 
 			s.release(out, err)
 		}
 	}()
-	s.warnUnattended() // of a resumed session: opening it must not change it
+	s.warnUnattended() // in a resumed session: opening it must not change it
 	s.takeUp(ctx)
 	begun := time.Now()
 	for more := start(); more; {
@@ -299,7 +311,7 @@ func (s *Session) settle() {
 	}
 }
 
-// process is the loop: it performs the actions that the state returns until one of them ends the work.
+// process is the loop: it performs the actions that the state returns until an action ends the work.
 func (s *Session) process(ctx context.Context) (Outcome, error) {
 	err := s.log.Sync()
 	for {
@@ -330,8 +342,8 @@ func (s *Session) process(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// next returns the next action, after recording the facts that follow from the records. It returns a compaction
-// if there are hooks for it.
+// next returns the next action, after recording the facts that follow from the records. It returns a compaction only if
+// there are hooks for it.
 func (s *Session) next() step.Action {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -380,8 +392,8 @@ func (s *Session) interrupted(cause error) {
 	}
 }
 
-// proceed ends the work, or continues with a message that came at the last moment. It reports whether there
-// is more to do, and whether the work has ended.
+// proceed ends the work, or continues with a message that came at the last moment. It reports whether there is more to
+// do, and whether the work has ended.
 func (s *Session) proceed(out Outcome, err error) (more, left bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

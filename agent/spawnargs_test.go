@@ -26,7 +26,7 @@ func TestSpawn_ModePlanCannotWriteAlsoAfterAResume(t *testing.T) {
 	}
 	s := open(t, play(script), func(c *Config) {
 		with(writes)(c)
-		c.Store, c.Mode = &event.Memory{}, policy.ModeAcceptEdits // and a policy that allows everything
+		c.Store, c.Mode = &event.Memory{}, policy.ModeAcceptEdits // a policy that allows everything
 		config = *c
 	})
 	submit(t, s, "main")

@@ -14,18 +14,18 @@ import (
 // Queued is a message that is not in the conversation yet.
 type Queued = step.Queued
 
-// Steer adds a message to the conversation before the next model call: after the current tool round, or
-// with the next input if the session is idle. If the model is done by then, it continues with the message.
-// Steer returns when the message is saved.
+// Steer adds a message to the conversation before the next model call: after the current tool round, or with the next
+// input if the session is idle. If the model is done by then, it continues with the message. Steer returns when the
+// message is saved. It never waits for the work, and may be called from tools and hooks.
 func (s *Session) Steer(parts ...llm.Part) error { return s.queue(parts, event.SteeringQueued{}) }
 
-// FollowUp queues input to work on after the current input, in the same Submit or, if the session is idle,
-// after the next one. It returns when the message is saved.
+// FollowUp queues input to work on after the current input, in the same Submit or, if the session is idle, after the
+// next input. It returns when the message is saved.
 func (s *Session) FollowUp(parts ...llm.Part) error {
 	return s.queue(parts, event.SteeringQueued{FollowUp: true})
 }
 
-// Sender sends messages to a session that its user did not write, or not alone.
+// Sender sends messages that the user did not write, or not alone.
 type Sender struct {
 	session *Session
 	origin  event.Origin
@@ -56,7 +56,7 @@ func (s *Session) Queue() []Queued {
 	return s.state.Queue()
 }
 
-// Withdraw removes a message from the queue, by its number. It fails if the message is no longer queued.
+// Withdraw removes a message from the queue, by number. It fails if the message is no longer queued.
 func (s *Session) Withdraw(seq event.Seq) error {
 	return s.commit(func() error {
 		if !slices.ContainsFunc(s.state.Queue(), func(q Queued) bool { return q.Seq == seq }) {
@@ -131,7 +131,7 @@ func empty(msg llm.Message) bool {
 	})
 }
 
-// queue queues parts with the origin of q.
+// queue queues parts with q's origin.
 func (s *Session) queue(parts []llm.Part, q event.SteeringQueued) error {
 	msg, err := message(parts)
 	if err != nil {

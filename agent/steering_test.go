@@ -17,7 +17,7 @@ import (
 
 func text(s string) llm.Part { return llm.Text{Text: s} }
 
-// said lists the roles and first words of a conversation.
+// said lists the roles and first words in a conversation.
 func said(messages []llm.Message) string {
 	var out []string
 	for _, m := range messages {
@@ -60,7 +60,7 @@ func TestSteer_WhileIdleIsInjectedBeforeTheNextModelCall(t *testing.T) {
 func TestSteer_DuringTheLastStepIsNotLost(t *testing.T) {
 	var s *Session
 	script := &llmtest.Script{Reply: func(n int, _ *llm.Request) llmtest.Turn {
-		if n == 0 { // it arrives while the model gives its last answer
+		if n == 0 { // steer while the model gives its last answer
 			if err := s.Steer(text("wait")); err != nil {
 				t.Error(err)
 			}
@@ -189,7 +189,7 @@ func TestSteer_IsARecordAndAUserMessageToTheModel(t *testing.T) {
 	}
 }
 
-// late is a workspace that calls f when the work on an input is over and its outcome is not told yet.
+// late is a workspace that calls f when the work on an input is over and its outcome is not reported yet.
 type late struct {
 	desk
 	f func()

@@ -10,7 +10,7 @@ import (
 )
 
 // Stream is [Session.Submit] as a sequence: it gives the session input, yields the records of the session and its
-// subagents while they work, and ends when the work ends. The last PROCESSING_END of the root has the outcome. An error of
+// subagents while they work, and ends when the work ends. The root's last PROCESSING_END has the outcome. An error from
 // Submit is yielded last. Breaking out of the loop interrupts the work.
 func (s *Session) Stream(ctx context.Context, input ...llm.Part) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
@@ -37,14 +37,14 @@ func (s *Session) Stream(ctx context.Context, input ...llm.Part) iter.Seq2[event
 func (s *Session) follow(work func() error, pass func(event.Record) bool) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var last, end atomic.Uint64 // the last record that was passed, and the last one of the work once it is over
+	var last, end atomic.Uint64 // the last record that was passed, and the work's last record once it is over
 	over := make(chan struct{})
 	start := func() {
 		err = work()
 		close(over)
 		end.Store(uint64(s.Last()))
 		if last.Load() >= end.Load() {
-			cancel() // there is nothing to wait for
+			cancel() // nothing to wait for
 		}
 	}
 	before := s.Last()
@@ -71,7 +71,7 @@ func (s *Session) follow(work func() error, pass func(event.Record) bool) (err e
 			break
 		}
 	}
-	if !started { // the log has no such record, because it is closed
+	if !started { // the log is closed and has no such record
 		return work()
 	}
 	<-over

@@ -38,7 +38,7 @@ func TestStream_EndsWithTheInput(t *testing.T) {
 			if s.State() != Idle || len(s.Messages()) != 7 {
 				t.Errorf("the session is %s with %d messages", s.State(), len(s.Messages()))
 			}
-			// Every record of the work, once and in order.
+			// Every record from the work, once and in order.
 			if want := s.log.Records(1); !slices.EqualFunc(all, want, func(a, b event.Record) bool { return a.Seq == b.Seq }) {
 				t.Errorf("got %d records, want %d", len(all), len(want))
 			}

@@ -15,36 +15,37 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Subagents configures the subagents of a session. The zero value allows one level.
+// Subagents configures a session's subagents. The zero value allows one level.
 type Subagents struct {
-	MaxDepth  int // levels below the session; 0 is 1, negative disables subagents
-	MaxAgents int // total in the session; 0 is 32
-	MaxTurns  int // default for one agent; 0 is 50
+	MaxDepth  int // levels below the session; 0 means 1, negative disables subagents
+	MaxAgents int // total in the session; 0 means 32
+	MaxTurns  int // default per agent; 0 means 50
 	// Outlive lets subagents continue when their parent is interrupted. Closing the session ends them
 	// anyway.
 	Outlive bool
-	// Isolate opens the environment of a subagent that is spawned with isolation: the one with this ID or, if the ID is
-	// "", a new one that starts with the files of from. The host closes it. Nil means that isolation is not available.
+	// Isolate opens the environment for a subagent that is spawned with isolation: the environment with this ID or, if
+	// the ID is "", a new one that starts with from's files. The host closes it. nil means that isolation is not
+	// available. Isolate may be called concurrently.
 	Isolate func(ctx context.Context, from env.Environment, id string) (e env.Environment, opened string, err error)
 	// Teams gives all agents tools for tasks, teams and mail, and tells them when their subagents end their work.
 	Teams bool
 	// Deferred names tools for subagents, tasks, teams and mail that are left out of requests; see [tool.Defer].
 	Deferred []string
-	// Types adds agent types to the built-in ones, or replaces them, by name.
+	// Types adds agent types to the built-in types, or replaces them, by name.
 	Types map[string]AgentType
 }
 
 // AgentType is a kind of subagent.
 type AgentType struct {
-	Description string   // for the model that chooses
-	System      string   // system prompt; "" is that of the session
+	Description string   // helps the model to choose
+	System      string   // system prompt; "" means the session's
 	Preface     string   // precedes every task
-	Tools       []string // allowed tools; nil allows all tools of the session
+	Tools       []string // allowed tools; nil allows all the session's tools
 	ReadOnly    bool     // allow read-only tools only
-	Model       string   // "" is that of the session
+	Model       string   // "" means the session's model
 	Effort      string
 	MaxTurns    int
-	Mode        policy.Mode // permission mode, if it is stricter than that of the session
+	Mode        policy.Mode // permission mode, if it is stricter than the session's
 }
 
 // builtinTypes are the agent types that every session has.
@@ -73,8 +74,8 @@ func (c Subagents) withDefaults() Subagents {
 
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// registry returns the allowed tools of the configuration and, if subagents are allowed, the tools for them,
-// unless the host has tools of the same name.
+// registry returns the configuration's allowed tools and, if subagents are allowed, the tools for them, unless the host
+// has tools with these names.
 func (s *Session) registry(c Config) (*tool.Registry, error) {
 	allow, deny := realNames(c.Tools, c.Allow), realNames(c.Tools, c.Deny)
 	allowed := func(name string) bool {
@@ -112,8 +113,8 @@ func (s *Session) ownTools(c Subagents) (tools []tool.Tool) {
 	return tools
 }
 
-// Offered returns the tools that a session with this configuration offers to its model, including those for
-// subagents and without deferred ones.
+// Offered returns the tools that a session with this configuration offers to its model, including the tools for
+// subagents and without deferred tools.
 func Offered(c Config) []tool.Spec {
 	if c.Tools == nil {
 		c.Tools = &tool.Registry{}
@@ -137,8 +138,8 @@ func realNames(tools *tool.Registry, names []string) []string {
 	return real
 }
 
-// childConfig returns the configuration of a subagent: that of its parent, changed by the request and the
-// type. A subagent can never do more than its parent. With isolate, it sets start.Worktree.
+// childConfig returns a subagent's configuration: its parent's, changed by the request and the type. A subagent can
+// never do more than its parent. With isolate, it sets start.Worktree.
 func (s *Session) childConfig(ctx context.Context, start *event.SubagentStart, kind AgentType, isolate bool) (_ Config, err error) {
 	s.tree.mu.Lock()
 	c, tools := s.now, s.kit.tools
@@ -187,7 +188,7 @@ func (s *Session) childConfig(ctx context.Context, start *event.SubagentStart, k
 	return c, nil
 }
 
-// inMode returns the type of a subagent that is spawned with a permission mode. In plan mode it has read-only tools
+// inMode returns the type for a subagent that is spawned with a permission mode. In plan mode it has read-only tools
 // only, so that no approval lets it change anything.
 func (s *Session) inMode(kind AgentType, name string) (AgentType, error) {
 	mode, err := policy.ParseMode(name)
@@ -201,8 +202,8 @@ func (s *Session) inMode(kind AgentType, name string) (AgentType, error) {
 	return kind, nil
 }
 
-// become changes the model of a subagent and the tools and prompt that go with it. If tools are restricted by
-// name, they stay, because those of another model have other names.
+// become changes a subagent's model and the tools and prompt that go with it. If tools are restricted by name, they
+// stay, because another model's tools have other names.
 func (c *Config) become(ctx context.Context, model string, kind AgentType) error {
 	c.Model, c.ContextWindow = model, 0
 	if c.Adapt == nil || c.Allow != nil || len(c.Deny) > 0 || kind.Tools != nil {

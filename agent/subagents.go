@@ -77,7 +77,7 @@ func (s *Session) agentType(name string) (AgentType, error) {
 	return kind, nil
 }
 
-// nextPath returns the path of the next subagent; tree.mu is held.
+// nextPath returns the next subagent's path; tree.mu is held.
 func (s *Session) nextPath() string {
 	last := 0
 	for _, path := range s.tree.fold.Agents() {
@@ -89,7 +89,7 @@ func (s *Session) nextPath() string {
 	return s.prefix() + strconv.Itoa(last+1)
 }
 
-// prefix returns what the paths of all agents below this one start with.
+// prefix returns how the paths of all agents below this agent begin.
 func (s *Session) prefix() string {
 	if s.path == "" {
 		return ""
@@ -105,13 +105,13 @@ func (s *Session) assign(ctx context.Context, task string) {
 	s.start(ctx, func() bool { return s.accept(event.UserInput{Message: llm.UserText(task), Origin: s.fromParent()}) })
 }
 
-// fromParent returns the origin of messages from the parent.
+// fromParent returns the origin for messages from the parent.
 func (s *Session) fromParent() *event.Origin {
 	return &event.Origin{Kind: event.OriginMail, ID: s.parent.path}
 }
 
-// start works in the background on what begin records. The work outlives the call that asked for it;
-// interrupting the parent interrupts it (see interruptBelow).
+// start works in the background on what begin records. The work outlives the call that requested it; interrupting the
+// parent interrupts it (see interruptBelow).
 func (s *Session) start(ctx context.Context, begin func() bool) {
 	ctx, err := s.begin(context.WithoutCancel(ctx))
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Session) finish(out Outcome, err error) {
 	s.parent.note(d)
 }
 
-// status returns what a subagent is doing; tree.mu is held.
+// status returns a subagent's status; tree.mu is held.
 func (s *Session) status() event.SubagentStatus {
 	end, _ := s.parent.state.Ended(s.path)
 	switch {
@@ -173,7 +173,7 @@ func (s *Session) status() event.SubagentStatus {
 	return end.Status
 }
 
-// held reports whether the work waits for an approval and continues with that of the parent; tree.mu is held.
+// held reports whether the work waits for approval and continues with the parent's; tree.mu is held.
 func (s *Session) held() bool {
 	_, ok := s.state.Resumption()
 	return ok && s.work == nil && (len(s.pending()) > 0 || s.state.Deferred())
@@ -225,7 +225,7 @@ func (s *Session) wait(ctx context.Context) error {
 	}
 }
 
-// retire closes a subagent for good and returns what it was doing.
+// retire closes a subagent for good and returns its status before.
 func (s *Session) retire() (before event.SubagentStatus) {
 	s.tree.mu.Lock()
 	before = s.status()
@@ -240,7 +240,7 @@ func (s *Session) retire() (before event.SubagentStatus) {
 	return before
 }
 
-// giveUp ends work that a crash interrupted, or that waits for an approval.
+// giveUp ends work that a crash interrupted, or that waits for approval.
 func (s *Session) giveUp() {
 	s.abandon("the work was interrupted")
 	s.tree.mu.Lock()
@@ -248,7 +248,7 @@ func (s *Session) giveUp() {
 	s.parent.note(event.SubagentEnd{ID: s.path, Status: failed, Turns: s.state.Turns(), Reason: "it was interrupted when the session ended"})
 }
 
-// abandon gives up what the agent was doing: no call stays without a result.
+// abandon gives up the agent's work: no call stays without a result.
 func (s *Session) abandon(reason string) {
 	s.tree.mu.Lock()
 	if s.state.Open() || !s.state.Safe() {
@@ -262,9 +262,8 @@ func (s *Session) abandon(reason string) {
 	}
 }
 
-// restore creates the subagents that the records name. Those that were working count as interrupted,
-// except where a tool call waits for an approval, their own or one below them. One that can no
-// longer be set up is left out.
+// restore creates the subagents that the records name. Working subagents count as interrupted, unless a tool call waits
+// for approval, their own or one below them. A subagent that can no longer be set up is left out.
 func (s *Session) restore(ctx context.Context) {
 	for _, start := range s.state.Spawned() {
 		if err := s.revive(ctx, start); err != nil {
@@ -275,7 +274,7 @@ func (s *Session) restore(ctx context.Context) {
 
 func (s *Session) revive(ctx context.Context, start event.SubagentStart) error {
 	was := s.tree.fold.Agent(start.ID).Setup()
-	kind, err := s.agentType(start.Type) // without its type, it could do more than it was meant to
+	kind, err := s.agentType(start.Type) // without its type, it could do more than intended
 	if err != nil {
 		return err
 	}
@@ -296,8 +295,8 @@ func (s *Session) revive(ctx context.Context, start event.SubagentStart) error {
 	return nil
 }
 
-// takeUp continues the work of subagents, at any depth, that waits for an approval, and reports whether
-// there is any. Work that a crash interrupted is given up.
+// takeUp continues subagents' work, at any depth, that waits for approval, and reports whether there is any. Work that
+// a crash interrupted is given up.
 func (s *Session) takeUp(ctx context.Context) (any bool) {
 	for _, c := range s.children() {
 		s.tree.mu.Lock()
@@ -331,7 +330,7 @@ func (s *Session) children() []*Session {
 	return slices.DeleteFunc(s.below(), func(c *Session) bool { return c.parent != s })
 }
 
-// child returns a subagent by its name or path.
+// child returns a subagent, by name or path.
 func (s *Session) child(name string) (*Session, error) {
 	var names []string
 	for _, c := range s.children() {
@@ -346,7 +345,7 @@ func (s *Session) child(name string) (*Session, error) {
 	return nil, fmt.Errorf("unknown agent %q: use one of %s", name, strings.Join(names, ", "))
 }
 
-// name returns the name of a subagent, or its path if it has none.
+// name returns a subagent's name, or its path if it has none.
 func (s *Session) name() string { return cmp.Or(s.spawned.Name, s.path) }
 
 // each calls f for all children at once and waits.
@@ -375,7 +374,7 @@ func (s *Session) interruptBelow() {
 	})
 }
 
-// abandonBelow interrupts all subagents at any depth and gives up what waits for an approval.
+// abandonBelow interrupts all subagents at any depth and gives up work that waits for approval.
 func (s *Session) abandonBelow() {
 	s.interruptBelow()
 	for _, c := range s.below() {
@@ -388,26 +387,26 @@ func (s *Session) abandonBelow() {
 	}
 }
 
-// AgentInfo describes an agent of a session.
+// AgentInfo describes an agent in a session.
 type AgentInfo struct {
-	Path  string // in the tree of agents; "" is the root
+	Path  string // in the agent tree; "" means the root
 	Name  string // "" if it has none
 	Type  string
-	Task  string // the last message that it was given
+	Task  string // last message that it was given
 	Model string
-	// Worktree is the ID of the worktree that a subagent works in, if it has one.
+	// Worktree is the ID of the subagent's worktree, if it has one.
 	Worktree string
 	State    State
-	Status   event.SubagentStatus // of a subagent
+	Status   event.SubagentStatus // subagents only
 	Turns    int
-	Usage    llm.Usage // of this agent alone
+	Usage    llm.Usage // by this agent alone
 	Cost     llm.Cost
-	Pending  int // tool calls that wait for an approval
+	Pending  int // tool calls that wait for approval
 	Queue    []Queued
-	Mail     int // messages of other agents that it has not received yet
+	Mail     int // undelivered messages from other agents
 }
 
-// Agents lists the agents of the session, each before its subagents.
+// Agents lists the session's agents, each before its subagents.
 func (s *Session) Agents() []AgentInfo {
 	list := []AgentInfo{s.info()}
 	for _, c := range s.below() {
@@ -432,7 +431,7 @@ func (s *Session) info() AgentInfo {
 	return info
 }
 
-// find returns an agent by its name or path.
+// find returns an agent, by name or path.
 func (s *Session) find(name string) (*Session, error) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -443,7 +442,7 @@ func (s *Session) find(name string) (*Session, error) {
 	return nil, fmt.Errorf("no agent %q in this session", name)
 }
 
-// SteerAgent is Steer for any agent of the session, by its name or path.
+// SteerAgent is Steer for any agent in the session, by name or path.
 func (s *Session) SteerAgent(name string, parts ...llm.Part) error {
 	a, err := s.find(name)
 	if err != nil {
@@ -452,7 +451,7 @@ func (s *Session) SteerAgent(name string, parts ...llm.Part) error {
 	return a.Steer(parts...)
 }
 
-// InterruptAgent interrupts an agent, by its name or path, and those below it, and returns when they have stopped. The
+// InterruptAgent interrupts an agent, by name or path, and all agents below it, and returns when they have stopped. The
 // parent gets the partial result. The agent can be given more work.
 func (s *Session) InterruptAgent(name string) error {
 	a, err := s.find(name)

@@ -15,8 +15,8 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// play is a scripted model for a tree of agents: each task is a script of its own, named by the
-// first word of the first user message.
+// play is a scripted model for an agent tree: each task has its own script, named by the first word of the first user
+// message.
 func play(scripts map[string][]llmtest.Turn) *llmtest.Script {
 	return &llmtest.Script{Reply: func(_ int, r *llm.Request) llmtest.Turn {
 		name, answers := "", 0
@@ -129,7 +129,7 @@ func TestSubagent_HasItsOwnHistory(t *testing.T) {
 	for _, r := range script.Requests() {
 		got = append(got, r.Model+" "+said(r.Messages))
 	}
-	slices.Sort(got) // the subagent works beside the root
+	slices.Sort(got) // the subagent works in parallel with the root
 	want := []string{
 		"m system:Be user:main", "m system:Be user:main assistant: tool:", "m system:Be user:main assistant: tool: assistant: tool:",
 		"other system:Be user:count",
@@ -184,7 +184,7 @@ func TestSubagent_SendInputWaitCloseAndList(t *testing.T) {
 	one := func(tool string) llmtest.Turn { return llmtest.Call(tool, `{"agent_id":"1"}`) }
 	steps := []struct {
 		turn llmtest.Turn
-		want string // the first line of the result
+		want string // first line of the result
 	}{
 		{spawn(`{"task":"work"}`), `Agent 1 is running. Use wait with agent_id "1" for its result.`},
 		{calls("held"), "ok"},
@@ -292,7 +292,7 @@ func TestSubagent_NeedsTheParentsApproval(t *testing.T) {
 	}
 }
 
-// onlyAgents asks about everything that does not say what it touches.
+// onlyAgents asks about every call that does not declare its accesses.
 type onlyAgents struct{}
 
 func (onlyAgents) Decide(_ context.Context, q policy.Query) policy.Decision {
@@ -321,7 +321,7 @@ func TestSubagent_CancelScope(t *testing.T) {
 			})
 			s := open(t, script, func(c *Config) { c.Subagents.Outlive = outlive; with(hold)(c) })
 			submit(t, s, "main")
-			<-begun // it works on although the turn is over
+			<-begun // it continues although the turn is over
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				for r := range s.Events(ctx, 0) {

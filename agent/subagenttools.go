@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The tools for subagents access nothing themselves: everything a subagent does goes through the pipeline.
+// The tools for subagents access nothing themselves: everything that a subagent does goes through the pipeline.
 
 // isOwnTool reports whether the session adds a tool of this name itself.
 func isOwnTool(name string) bool {
@@ -60,7 +60,7 @@ func spawnAccess(_ context.Context, c *tool.Call, in spawnIn) []policy.Access {
 	return []policy.Access{}
 }
 
-// resultLimit limits what a model sees of the report of a subagent.
+// resultLimit limits a subagent's report for the model.
 var resultLimit = tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.HeadTail}
 
 func (s *Session) subagentTools(types map[string]AgentType) []tool.Tool {
@@ -185,7 +185,7 @@ func (s *Session) result() tool.Result {
 	return res
 }
 
-// used returns how many turns the agent has taken, in words; tree.mu is held.
+// used returns the agent's number of turns, in words; tree.mu is held.
 func (s *Session) used() string {
 	if n := s.state.Turns(); n != 1 {
 		return fmt.Sprintf("%d turns", n)

@@ -20,7 +20,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// drawing is a PNG that is not like others of another width.
+// drawing is a PNG that is unique for each width.
 func drawing(t *testing.T, width int) llm.Image {
 	t.Helper()
 	var b bytes.Buffer
@@ -35,21 +35,21 @@ func inBase64(img llm.Image) string { return base64.StdEncoding.EncodeToString(i
 // leg is a stretch of a session with one model.
 type leg struct {
 	dialect, model string
-	name           string // is in everything that is secret about it
+	name           string // part of all its secrets
 	secrets        []string
 	turns          []llmtest.Turn
 }
 
-// secret is an opaque value that only its dialect may ever see again. It is base64, as Gemini wants.
+// secret is an opaque value that only its dialect may ever see again. It is base64, as Gemini requires.
 func (l *leg) secret(what string) llm.State {
 	s := base64.RawStdEncoding.EncodeToString(fmt.Appendf(nil, "%-24s", l.name+" "+what))
 	l.secrets = append(l.secrets, s)
 	return llm.State{Dialect: l.dialect, Data: []byte(s)}
 }
 
-// busy makes a leg in which the model does all that its protocol has: thinking that is signed,
-// encrypted or redacted, parallel calls, images and errors as results, freeform calls, tools that
-// the server runs, arguments that are no JSON.
+// busy creates a leg in which the model does everything that its protocol has: thinking that is signed, encrypted or
+// redacted, parallel calls, images and errors as results, freeform calls, hosted tools, and arguments that are not
+// JSON.
 func busy(dialect, model, name string) *leg {
 	l := &leg{dialect: dialect, model: model, name: name}
 	id := func(n int) string { return fmt.Sprintf("call_%s_%d", name, n) }
@@ -82,7 +82,7 @@ func busy(dialect, model, name string) *leg {
 	return l
 }
 
-// hosted is what a tool that the server runs leaves in an answer.
+// hosted returns what a hosted tool leaves in an answer.
 func (l *leg) hosted() []llm.Part {
 	opaque := func(kind, form string) llm.Part {
 		s := l.secret(kind)
@@ -149,7 +149,7 @@ func newTrip(t *testing.T, legs []*leg, unary bool) *trip {
 	return tr
 }
 
-// resume goes on with the session as another process would, with another model.
+// resume continues the session as another process would, with another model.
 func (tr *trip) resume(t *testing.T, l *leg) {
 	t.Helper()
 	if err := tr.Close(); err != nil {
@@ -172,7 +172,7 @@ type patchIn struct {
 	Input string `json:"input"`
 }
 
-// run takes the session through the legs, and returns the bodies of the requests of each.
+// run takes the session through the legs, and returns each leg's request bodies.
 func (tr *trip) run(t *testing.T, legs []*leg, change func(*leg)) (bodies [][][]byte) {
 	t.Helper()
 	for _, l := range legs {
@@ -193,7 +193,7 @@ func (tr *trip) run(t *testing.T, legs []*leg, change func(*leg)) (bodies [][][]
 	return bodies
 }
 
-// TestSwitch_ProviderInMidSessionInAllPairs goes from each protocol to each other and back.
+// TestSwitch_ProviderInMidSessionInAllPairs switches from each protocol to each other and back.
 func TestSwitch_ProviderInMidSessionInAllPairs(t *testing.T) {
 	for _, a := range protocols {
 		for _, b := range protocols {
@@ -213,8 +213,8 @@ func TestSwitch_ProviderInMidSessionInAllPairs(t *testing.T) {
 	}
 }
 
-// checkSecrets checks that what a leg's model kept to itself was sent back to that model, in the
-// same leg and in later ones, and to no other.
+// checkSecrets checks that a leg's opaque values were sent back to its model, in the same leg and in later ones, and to
+// no other.
 func checkSecrets(t *testing.T, legs []*leg, bodies [][][]byte) {
 	t.Helper()
 	for i, of := range legs {
@@ -237,7 +237,7 @@ func checkSecrets(t *testing.T, legs []*leg, bodies [][][]byte) {
 	}
 }
 
-// checkImages checks that every model sees the pictures of the conversation.
+// checkImages checks that every model sees all pictures in the conversation.
 func checkImages(t *testing.T, tr *trip, bodies [][][]byte) {
 	t.Helper()
 	for i, leg := range bodies {
@@ -251,8 +251,7 @@ func checkImages(t *testing.T, tr *trip, bodies [][][]byte) {
 	}
 }
 
-// TestSwitch_ResumeWithAnotherProvider goes from each protocol to each other and back, by way of the
-// disk.
+// TestSwitch_ResumeWithAnotherProvider switches from each protocol to each other and back, through a saved session.
 func TestSwitch_ResumeWithAnotherProvider(t *testing.T) {
 	for _, a := range protocols {
 		for _, b := range protocols {
@@ -270,8 +269,8 @@ func TestSwitch_ResumeWithAnotherProvider(t *testing.T) {
 	}
 }
 
-// TestSwitch_ModelWithinProvider goes to another model of the same protocol and back: what a model
-// keeps to itself is not sent to its sibling.
+// TestSwitch_ModelWithinProvider switches to another model with the same protocol and back: one model's opaque values
+// are not sent to the other.
 func TestSwitch_ModelWithinProvider(t *testing.T) {
 	siblings := map[string]string{openai.Name: "gpt-5", anthropic.Name: "claude-sonnet-4-5", gemini.Name: "gemini-2.5-pro", chat.Name: "gpt-4.1"}
 	for _, d := range protocols {
@@ -285,8 +284,8 @@ func TestSwitch_ModelWithinProvider(t *testing.T) {
 	}
 }
 
-// TestSwitch_CallIDsOfOtherServers takes a conversation to all protocols in which the ids of calls are
-// as some servers make them: the same in every answer, long, or with characters of all kinds.
+// TestSwitch_CallIDsOfOtherServers sends a conversation to all protocols with call ids as some servers make them: the
+// same in every answer, long, or with characters of all kinds.
 func TestSwitch_CallIDsOfOtherServers(t *testing.T) {
 	for name, id := range map[string]func(turn, call int) string{
 		"counted per answer": func(_, call int) string { return fmt.Sprintf("call_%d", call) },

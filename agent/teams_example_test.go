@@ -15,7 +15,7 @@ import (
 )
 
 // crew runs a session whose agents follow scripts, by the first word of their task, and returns the session. A real
-// program uses a real model instead, and says in the prompt what the scripts do here.
+// program uses a real model instead, and a prompt that describes the work.
 func crew(scripts map[string][]llmtest.Turn) *agent.Session {
 	place, err := local.New(local.Config{Dir: "."})
 	if err != nil {
@@ -82,7 +82,7 @@ func ExampleSubagents_explorers() {
 	// db Explore completed
 }
 
-// The members of a team send each other messages while they work.
+// Team members send each other messages while they work.
 func ExampleSubagents_mail() {
 	s := crew(map[string][]llmtest.Turn{
 		"lead": {
@@ -111,7 +111,7 @@ func ExampleSubagents_mail() {
 	// "Message from agent tester (team parser)\n\nParse passes." to ""
 }
 
-// Workers take tasks from a queue. A task that is blocked by another one starts after it.
+// Workers take tasks from a queue. A task that is blocked by another starts after it.
 func ExampleSubagents_queue() {
 	next := do("task_update", args{"claim": true})
 	s := crew(map[string][]llmtest.Turn{

@@ -9,17 +9,17 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// callHooks returns the hooks of tool calls.
+// callHooks returns the tool call hooks.
 func (s *Session) callHooks(tools *tool.Registry) callhook.Calls {
 	return callhook.Calls{Set: s.config.Hooks, Tools: tools, Fire: s.fire, Restrictions: s.restrictions}
 }
 
-// toolHooks adapts the hooks of tool calls to the pipeline.
+// toolHooks adapts tool call hooks to the pipeline.
 func (s *Session) toolHooks(tools *tool.Registry) []tool.Hook {
 	return []tool.Hook{toolHooks{s.callHooks(tools), s}}
 }
 
-// restrictions returns what hooks have restricted for all agents of the session.
+// restrictions returns the restrictions that hooks have made for all agents in the session.
 func (s *Session) restrictions() []hook.Restriction {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -31,8 +31,8 @@ type toolHooks struct {
 	session *Session
 }
 
-// BeforeTool runs the hooks of PreToolUse. For a call that waited for an approval they have already run, and the request
-// has the arguments that they returned. If the answer was no, it counts even if the policy now allows the call.
+// BeforeTool runs PreToolUse hooks. For a call that waited for approval they have already run, and the request has the
+// arguments that they returned. A refusal counts even if the policy now allows the call.
 func (h toolHooks) BeforeTool(ctx context.Context, c tool.Call) (tool.HookResult, error) {
 	spec, _ := h.Tools.Spec(c.Name)
 	q, refused := h.session.judged(c.ID)
@@ -55,8 +55,8 @@ func (s *Session) halted() error {
 	return &StoppedError{s.work.halted}
 }
 
-// judged returns the request for an approval of a call that waited for it after the hooks of PreToolUse had run, and
-// whether the answer was no.
+// judged returns the approval request for a call that waited for it after PreToolUse hooks had run, and whether the
+// answer was no.
 func (s *Session) judged(id string) (q *event.ApprovalRequested, refused bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -67,8 +67,8 @@ func (s *Session) judged(id string) (q *event.ApprovalRequested, refused bool) {
 	return q, c.Approval != nil && !c.Approval.Allowed
 }
 
-// permissionHooks runs the hooks of PermissionRequest and Notification before somebody is asked for the first time.
-// It returns an answer if the hooks refuse the call.
+// permissionHooks runs PermissionRequest and Notification hooks before the approver is asked for the first time. It
+// returns an answer if the hooks refuse the call.
 func (s *Session) permissionHooks(ctx context.Context, r tool.Request) *tool.Approval {
 	s.tree.mu.Lock()
 	c, _ := s.state.Call(r.Call.ID)

@@ -17,14 +17,14 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxParallel is the maximum number of read-only calls that run in parallel.
+// maxParallel limits the read-only calls that run in parallel.
 const maxParallel = 10
 
-// ErrAborted is the cause of an interruption by an approval with Abort set.
+// ErrAborted is the cause when an approval with Abort interrupts the work.
 var ErrAborted = errors.New("aborted by the approver")
 
-// runTools runs the first of the calls, or the leading read-only ones in parallel. Nothing runs before the
-// record of its start is saved.
+// runTools runs the first call, or the leading read-only calls in parallel. Nothing runs before its start record is
+// saved.
 func (s *Session) runTools(ctx context.Context, calls []step.Call) error {
 	if ctx.Err() != nil {
 		return nil
@@ -90,8 +90,8 @@ func (s *Session) runBatch(ctx context.Context, k *kit, calls []step.Call) error
 	return nil
 }
 
-// runCall runs one call through the pipeline. A call that waited for an approval is for the version that the tool had
-// when it was requested.
+// runCall runs one call through the pipeline. A call that waited for approval is for the version that the tool had when
+// approval was requested.
 func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Outcome) {
 	version := ""
 	if c.Request != nil {
@@ -121,35 +121,35 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 	return out
 }
 
-// audit reports the outcome of a call to the host, unless it waits for an approval.
+// audit reports a call's outcome to the host, unless the call waits for approval.
 func (s *Session) audit(out tool.Outcome) {
 	if s.config.Audit != nil && !out.Pending {
 		s.config.Audit(s.id, s.path, out)
 	}
 }
 
-// Mode returns the permission mode. The whole tree of agents shares it, unless the type of a subagent is stricter.
+// Mode returns the permission mode. The whole agent tree shares it, unless a subagent's type is stricter.
 func (s *Session) Mode() policy.Mode {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return s.tree.fold.Mode().Stricter(s.now.strict)
 }
 
-// Policy returns the policy that judges the next call. The whole tree of agents shares it.
+// Policy returns the policy that judges the next call. The whole agent tree shares it.
 func (s *Session) Policy() policy.Policy {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	return s.tree.policy
 }
 
-// finishCall records the result of a call, unless it waits for an approval.
+// finishCall records a call's result, unless the call waits for approval.
 func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 	if out.Pending {
 		return
 	}
 	res := out.Result
 	images, note := media.FitAll(res.Images)
-	spec, _ := k.tools.Spec(cmp.Or(out.Tool, c.Name)) // of the tool that call_tool called
+	spec, _ := k.tools.Spec(cmp.Or(out.Tool, c.Name)) // the tool that call_tool called
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	s.note(event.ToolCallEnd{
@@ -168,10 +168,10 @@ func reports(spec tool.Spec, res tool.Result) string {
 	return path
 }
 
-// wholeOutput is the largest output that is condensed as a whole. Larger ones are truncated first.
+// wholeOutput is the largest output that is condensed whole. Larger outputs are truncated first.
 const wholeOutput = 4 << 20
 
-// condense shortens what the model sees of a result if it is too long.
+// condense shortens a result for the model if it is too long.
 func (k *kit) condense(out tool.Outcome) string {
 	text := out.Model
 	if k.results <= 0 || len(text) <= k.results || utf8.RuneCountInString(text) <= k.results {
@@ -183,7 +183,7 @@ func (k *kit) condense(out tool.Outcome) string {
 	if o := out.Result.Output; out.Result.Error == nil && o != nil && o.Len() <= wholeOutput {
 		text = tool.String(o)
 	}
-	width := len(text) / utf8.RuneCountInString(text) // bytes of a character
+	width := len(text) / utf8.RuneCountInString(text) // bytes per character
 	return compact.Condense(text, k.results*width)
 }
 
@@ -201,7 +201,7 @@ func (k *kit) onlyReads(c llm.ToolCall) bool {
 	return ok && !k.serial && spec.ReadOnly && k.questions(c) == nil
 }
 
-// arguments returns the arguments of a call for its record.
+// arguments returns a call's arguments for its record.
 func (k *kit) arguments(c llm.ToolCall) json.RawMessage {
 	c.Arguments = string(k.tools.Arguments(c))
 	return step.Arguments(c)

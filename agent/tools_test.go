@@ -100,7 +100,7 @@ func TestTools_TenReadOnlyCallsRunInParallelAndAnswerInOrder(t *testing.T) {
 			for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
 			}
 			i, err := strconv.Atoi(text)
-			time.Sleep(time.Duration(n-i) * time.Second) // the last ones finish first
+			time.Sleep(time.Duration(n-i) * time.Second) // the last calls finish first
 			return tool.Success("%s", text), err
 		})
 		script := llmtest.Play(calls(slices.Repeat([]string{"slow"}, n)...), llmtest.Say("Done."))

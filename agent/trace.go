@@ -19,7 +19,7 @@ type traced struct {
 
 type tracedKey struct{}
 
-// tracing returns the innermost middleware, which finds out what a call writes.
+// tracing returns the innermost middleware, which records what a call writes.
 func (s *Session) tracing(tools *tool.Registry) tool.Middleware {
 	tracer, ok := s.config.Checkpoints.(Tracer)
 	return func(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (res tool.Result, err error) {
@@ -49,7 +49,7 @@ func (t *traced) claim(a *tool.Artifacts) {
 	a.Wrote, a.Untraced = t.wrote, t.untraced
 }
 
-// recorded returns the time of a record.
+// recorded returns a record's time.
 func (s *Session) recorded(seq event.Seq) time.Time {
 	for _, r := range s.log.Records(seq - 1) {
 		if r.Seq == seq {

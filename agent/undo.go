@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// Errors of Undo and Redo.
+// Errors from Undo and Redo.
 var (
 	ErrNothingToUndo = errors.New("nothing to undo")
 	ErrElsewhere     = errors.New("the checkpoint belongs to another directory")
@@ -18,31 +18,31 @@ var (
 
 var errNoCheckpoints = errors.New("the files cannot be restored: the session has no checkpoints")
 
-// Undone is what an undo or redo did.
+// Undone is the result of an undo or redo.
 type Undone struct {
-	Input   event.Seq // the input that was undone or redone
+	Input   event.Seq // input that was undone or redone
 	Prompt  string    // its text
 	Chat    bool      // the conversation was rewound
 	Files   bool      // files were restored
-	Partly  bool      // only some files were restored; the error says why
-	Changed []string  // the files that changed
-	Kept    []string  // the files with changes by others, which were not undone
+	Partly  bool      // only some files were restored; the error explains why
+	Changed []string  // files that changed
+	Kept    []string  // files with changes by others, which were not undone
 }
 
-// Parts selects what to undo of an input.
+// Parts selects what to undo.
 type Parts = event.Parts
 
-// Undo undoes the last input that was not undone yet: the conversation since then, the changes to files in
-// the workspace, or both. Redo reverts an undo. The log keeps everything. Subagents that are still working
-// are interrupted first.
+// Undo undoes the last input that was not undone yet: the conversation since then, the changes to files in the
+// workspace, or both. Redo reverts an undo. The log keeps everything. Subagents that are still working are interrupted
+// first.
 //
-// If there is no checkpoint from before the input changed files, only the conversation is rewound, and the
-// error wraps ErrFilesStay. Files that only others changed, such as the user or another session, are kept, whether
-// they did so during the work or after it. Config.Checkpoints decides about files that both changed, and about those
-// that a command may have changed; if it refuses, nothing changes.
+// If there is no checkpoint from before the input changed files, only the conversation is rewound, and the error wraps
+// ErrFilesStay. Files that only others changed, such as the user or another session, are kept, whether they did so
+// during the work or after it. Config.Checkpoints decides about files that both changed, and about files that a command
+// may have changed; if it refuses, nothing changes.
 //
-// If Undo fails or is interrupted after it restored some files, the conversation stays as it is. Another
-// Undo continues, and Redo restores the files as they were.
+// If Undo fails or is interrupted after it restored some files, the conversation stays unchanged. Another Undo
+// continues, and Redo puts the files back.
 func (s *Session) Undo(ctx context.Context, what Parts) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
 		if what.Files && s.config.Checkpoints == nil {
@@ -52,10 +52,9 @@ func (s *Session) Undo(ctx context.Context, what Parts) (Undone, error) {
 	})
 }
 
-// RestoreFiles restores files and leaves the conversation as it is: to a checkpoint or, with "", to their
-// state before the last input that changed files and was not undone. It restores only the files and
-// directories in paths. With a checkpoint, no paths means all. Redo reverts it. Config.Checkpoints decides about files
-// that others changed.
+// RestoreFiles restores files and keeps the conversation: to a checkpoint or, with "", to the state before the last
+// input that changed files and was not undone. It restores only the files and directories in paths. With a checkpoint,
+// no paths means all. Redo reverts it. Config.Checkpoints decides about files that others changed.
 func (s *Session) RestoreFiles(ctx context.Context, checkpoint string, paths ...string) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
 		if checkpoint == "" && len(paths) == 0 {
@@ -65,15 +64,15 @@ func (s *Session) RestoreFiles(ctx context.Context, checkpoint string, paths ...
 	})
 }
 
-// Redo reverts the last undo, as long as there was no input since.
+// Redo reverts the last undo, unless there was input since.
 func (s *Session) Redo(ctx context.Context) (Undone, error) {
 	return s.exclusively(ctx, func(ctx context.Context) (Undone, error) {
 		return s.rewind(ctx, ErrNothingToRedo, false, s.state.Redo)
 	})
 }
 
-// rewind restores the files, if wanted, and then rewinds the conversation. ask means that what only others changed is not
-// kept without a word.
+// rewind restores the files, if wanted, and then rewinds the conversation. ask means that files that only others
+// changed are not kept silently.
 func (s *Session) rewind(ctx context.Context, nothing error, ask bool, find func() (event.Undoing, bool)) (Undone, error) {
 	r, ok := s.undoing(find)
 	var stay error
@@ -88,7 +87,7 @@ func (s *Session) rewind(ctx context.Context, nothing error, ask bool, find func
 	}
 	d, out := r.Rewind, Undone{Input: r.Input, Prompt: s.prompt(r.Input), Chat: r.Chat, Files: r.Files}
 	s.abandonBelow()
-	if r, _ = s.undoing(find); !d.Files { // with what the subagents wrote
+	if r, _ = s.undoing(find); !d.Files { // including the subagents' writes
 		d.Restored, d.Dir = "", ""
 	} else if err := s.restoreFiles(ctx, &d, r, ask, &out); err != nil {
 		return out, errors.Join(err, s.keep(ctx))
@@ -106,8 +105,8 @@ func (s *Session) undoing(find func() (event.Undoing, bool)) (event.Undoing, boo
 	return find()
 }
 
-// restoreFiles restores the files. It records the start before they change, so that the restore can be
-// continued or reverted after a crash.
+// restoreFiles restores the files. It records the start before they change, so that the restore can be continued or
+// reverted after a crash.
 func (s *Session) restoreFiles(ctx context.Context, d *event.Rewind, u event.Undoing, ask bool, out *Undone) (err error) {
 	r, err := s.restoration(ctx, *d, u, ask)
 	if err != nil {
@@ -166,7 +165,7 @@ func (s *Session) restoration(ctx context.Context, d event.Rewind, u event.Undoi
 
 func (s *Session) dir() string { return s.config.Env.Info().Dir }
 
-// prompt returns the text of an input.
+// prompt returns an input's text.
 func (s *Session) prompt(seq event.Seq) string {
 	for _, r := range s.log.Records(seq - 1) {
 		if d, ok := r.Data.(event.UserInput); ok && r.Seq == seq {

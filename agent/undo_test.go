@@ -20,14 +20,13 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// desk is a workspace of one file for each name, with checkpoints. What undo does to real files is
-// tested in package coding.
+// desk is a workspace that maps names to content, with checkpoints. Package coding tests what undo does to real files.
 type desk struct {
 	files map[string]string
 	kept  []map[string]string
 	full  error    // why no state can be kept
-	stuck error    // what becomes of a Restore after its first change
-	left  []string // what the last Restore was told
+	stuck error    // failure of a Restore after its first change
+	left  []string // the last Restore's argument
 }
 
 func (d *desk) Take(context.Context, string) (string, int, error) {
@@ -82,8 +81,8 @@ func (d *desk) put(_ context.Context, _ *tool.Call, text string) (tool.Result, e
 	return tool.Success("done"), nil
 }
 
-// obedient is a model that puts what the words of the last prompt say, one in each round, looks at
-// those without a =, and asks "Really?" at the word ask.
+// obedient is a model that executes the last prompt's words, one per round: it puts name=content, reads other words,
+// and asks "Really?" at the word ask.
 func obedient(r *llm.Request) llmtest.Turn {
 	last := len(r.Messages) - 1
 	for r.Messages[last].Role != llm.RoleUser {
@@ -143,7 +142,7 @@ func openBench(t *testing.T, wrap func(Streamer) Streamer) *bench {
 	return b
 }
 
-// reopen goes on with the session in what might be another process.
+// reopen continues the session as in another process.
 func (b *bench) reopen() {
 	b.t.Helper()
 	if err := b.Close(); err != nil {
@@ -172,7 +171,7 @@ func (b *bench) reopen() {
 	}
 }
 
-// is checks the files, the prompts of the conversation, and that the log tells the same.
+// is checks the files, the conversation's prompts, and that the log agrees.
 func (b *bench) is(files, prompts string) {
 	b.t.Helper()
 	if got := b.files(); got != files {
@@ -396,7 +395,7 @@ func TestUndo_AfterTheSessionWasCutOffAtAnyRecord(t *testing.T) {
 	submit(t, whole.Session, "a=2 ask c=1")
 	submit(t, whole.Session, "yes")
 	all := whole.log.Records(0)
-	kept := 0 // checkpoints in what was saved
+	kept := 0 // saved checkpoints
 	for n := 1; n <= len(all); n++ {
 		if _, ok := all[n-1].Data.(event.Checkpoint); ok {
 			kept++
@@ -524,7 +523,7 @@ func TestUndo_SaysHowTheSessionLeftTheFiles(t *testing.T) {
 			t.Errorf("%s: left as in %v, want %v", what, got, want)
 		}
 	}
-	// The states: 1 before and 2 after the first input, 3 and 4 of the second.
+	// States: 1 before and 2 after the first input, 3 and 4 for the second.
 	b.reopen()
 	b.back(true, true)
 	left("undo", "4")
@@ -556,17 +555,16 @@ func TestInputs_TellWhatEachWasAndWhatWasUndone(t *testing.T) {
 	}
 }
 
-// Whatever is done and undone in whatever order: each undo brings back what was, each redo what was
-// undone, and a session that is resumed at any point is the same.
+// In any order of undo and redo: each undo restores the earlier state, each redo the undone state, and a session that
+// is resumed at any point is the same.
 func TestUndo_AnyOrderOfInputUndoRedoAndResume(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := openBench(t, func(client Streamer) Streamer { return client })
 		defer b.Close()
 		type state struct{ files, prompts string }
 		now := func() state { return state{b.files(), b.prompts()} }
-		var undone []state // what each redo must bring back
-		// tried does something that may get stuck on the way. It is then done again, or taken back,
-		// which it reports.
+		var undone []state // states that redo must restore
+		// tried does something that may fail halfway. It is then repeated or reverted, which it reports.
 		tried := func(do, back func() (Undone, error)) (u Undone, err error, backed bool) {
 			before := now()
 			for rapid.IntRange(0, 2).Draw(rt, "stuck") == 0 {

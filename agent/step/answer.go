@@ -13,7 +13,7 @@ import (
 // maxContinues limits how often in a row a truncated or paused answer is continued.
 const maxContinues = 3
 
-// model applies a record of a model call.
+// model applies a model call record.
 func (s *State) model(r event.Record, d event.Data) {
 	switch d := d.(type) {
 	case event.ModelCallStart:
@@ -56,7 +56,7 @@ func (s *State) callEnded(d event.ModelCallEnd) {
 	}
 }
 
-// lostEnd returns the end of a model call whose answer is recorded and whose end is not.
+// lostEnd returns the end for a model call whose answer is recorded but whose end is not.
 func (s *State) lostEnd() event.ModelCallEnd {
 	d := event.ModelCallEnd{Call: s.answer.Call, Finish: finishOf(s.answer.Message)}
 	if s.calling != nil {
@@ -122,7 +122,7 @@ func (s *State) take(reason llm.FinishReason, detail string, u llm.Usage) {
 	}
 }
 
-// refusedBy makes a refusal a failure, if there is another model to ask. What the model wrote does not count.
+// refusedBy makes a refusal a failure, if there is another model to ask. The refusing model's text does not count.
 func (s *State) refusedBy(detail string) bool {
 	e := &event.Error{Class: string(llm.ErrContentFilter), Message: "the model refused to answer"}
 	if detail != "" {
@@ -147,7 +147,7 @@ func (s *State) stepped(u llm.Usage) {
 		"The conversation has %d tokens; above %d, tokens of %s cost more", u.Input, at, s.sent.Model)})
 }
 
-// blank reports whether an answer says nothing. The text includes the pieces before it.
+// blank reports whether an answer is empty. The text includes the pieces before it.
 func blank(msg llm.Message, text string) bool {
 	return strings.TrimSpace(text) == "" && !slices.ContainsFunc(msg.Parts, func(p llm.Part) bool {
 		switch p.(type) {
@@ -179,7 +179,7 @@ func (s *State) cutOff(reason llm.FinishReason) {
 	}
 }
 
-// Whole returns the message of an answer without truncated tool calls.
+// Whole returns an answer's message without truncated tool calls.
 func Whole(resp *llm.Response) llm.Message {
 	msg := resp.Message
 	msg.Role = llm.RoleAssistant
@@ -197,7 +197,7 @@ func Whole(resp *llm.Response) llm.Message {
 	return msg
 }
 
-// closingQuestion returns the last line of a text if it ends with a question mark.
+// closingQuestion returns the last line if it ends with a question mark.
 func closingQuestion(text string) string {
 	text = strings.TrimRight(text, " \t\r\n*_`\")")
 	if !strings.HasSuffix(text, "?") && !strings.HasSuffix(text, "？") {

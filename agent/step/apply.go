@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Apply applies the next record of the agent. Other and unknown kinds of records are ignored.
+// Apply applies the agent's next record. Other and unknown kinds of records are ignored.
 func (s *State) Apply(r event.Record) {
 	s.bridge(r.Data)
 	switch d := r.Data.(type) {
@@ -65,7 +65,7 @@ func (s *State) Apply(r event.Record) {
 	}
 }
 
-// edit applies a change of the conversation so far.
+// edit applies a change to the conversation so far.
 func (s *State) edit(d event.Data) {
 	switch d := d.(type) {
 	case event.Compaction:
@@ -87,7 +87,7 @@ func (s *State) start(d event.SessionStart) {
 	}
 }
 
-// resumed applies that another process resumes the session. What was running counts as interrupted.
+// resumed applies that another process resumes the session. Running work counts as interrupted.
 func (s *State) resumed(r event.Record, d event.SessionResume) {
 	moved := s.moves(d.Setup)
 	if moved {
@@ -112,7 +112,7 @@ func (s *State) moves(to event.Setup) bool {
 	return to.Provider != s.setup.Provider || to.Model != s.setup.Model
 }
 
-// retool adds a change of tools to the conversation.
+// retool adds a tool change to the conversation.
 func (s *State) retool(c *llm.ToolChange) {
 	if c != nil {
 		s.say(llm.Message{Role: llm.RoleSystem, Parts: []llm.Part{*c}})
@@ -128,7 +128,7 @@ func (s *State) continued() {
 	}
 	s.halt, s.text, s.question = &Stop{Status: event.StatusDone}, text, question
 	if !s.object.asked {
-		s.object = object{format: s.object.format} // to be asked for again
+		s.object = object{format: s.object.format} // to be requested again
 	}
 }
 
@@ -247,8 +247,7 @@ func (s *State) warning(d event.Warning) {
 	}
 }
 
-// bridge keeps the conversation valid if records before this one are lost: it ends a model call and gives
-// calls a result.
+// bridge keeps the conversation valid if earlier records are lost: it ends a model call and gives calls a result.
 func (s *State) bridge(d event.Data) {
 	results := false
 	switch d := d.(type) {
@@ -267,6 +266,6 @@ func (s *State) bridge(d event.Data) {
 		s.lose(len(s.calls))
 	}
 	if _, answer := d.(event.TextEnd); answer && !s.conversed() {
-		s.say(llm.UserText("[the user's message here is lost]")) // every conversation begins with one
+		s.say(llm.UserText("[the user's message here is lost]")) // every conversation begins with a user message
 	}
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// Main is the name of the root agent.
+// Main is the root agent's name.
 const Main = "main"
 
-const taskPrefix = "task_" // of the IDs of tasks
+const taskPrefix = "task_" // prefix for task IDs
 
-// Limits of a board.
+// Board limits.
 const (
 	maxTasks   = 10_000
 	maxSubject = 500     // bytes
-	maxText    = 100_000 // bytes of a description, an output, the metadata or a message
+	maxText    = 100_000 // bytes in a description, an output, the metadata or a message
 )
 
-// board is the tasks and teams of a session.
+// board holds a session's tasks and teams.
 type board struct {
-	tasks  []event.Task // in the order of their creation; never changed in place while it is shared
+	tasks  []event.Task // in order of creation; never changed in place while shared
 	shared bool
 	teams  []event.Team // never changed in place
-	last   int          // the number of the last task, also if it was undone
+	last   int          // last task number, even if that task was undone
 }
 
 // snapshot returns the tasks and teams as they are now.
@@ -39,10 +39,10 @@ func (b *board) snapshot() board {
 	return *b
 }
 
-// restore restores the tasks and teams of a snapshot. The IDs of later tasks are not used again.
+// restore restores the tasks and teams in a snapshot. IDs of later tasks are not used again.
 func (b *board) restore(to board) { b.tasks, b.teams, b.shared = to.tasks, to.teams, true }
 
-// disown drops what belongs to the agents of an imported session.
+// disown drops what belongs to agents in an imported session.
 func (b *board) disown() {
 	b.tasks, b.teams = slices.Clone(b.tasks), slices.Clone(b.teams)
 	for i := range b.tasks {
@@ -55,12 +55,12 @@ func (b *board) disown() {
 	}
 }
 
-// task returns the position of a task, or -1.
+// task returns a task's position, or -1.
 func (b *board) task(id string) int {
 	return slices.IndexFunc(b.tasks, func(d event.Task) bool { return d.ID == id })
 }
 
-// applyTask applies a change. Tasks with a final status stay as they are.
+// applyTask applies a change. Tasks with a final status stay unchanged.
 func (b *board) applyTask(d event.Task) {
 	if b.shared {
 		b.tasks, b.shared = slices.Clone(b.tasks), false
@@ -74,7 +74,7 @@ func (b *board) applyTask(d event.Task) {
 	}
 }
 
-// Tasks lists the tasks in the order of their creation.
+// Tasks lists the tasks in order of creation.
 func (t *Tree) Tasks() []event.Task { return t.board.snapshot().tasks }
 
 // Task returns a task.
@@ -85,7 +85,7 @@ func (t *Tree) Task(id string) (event.Task, error) {
 	return event.Task{}, fmt.Errorf("unknown task %q", id)
 }
 
-// NewTask returns the record of a new task. It uses the subject, description, metadata and blockers of d.
+// NewTask returns the record for a new task. It uses d's subject, description, metadata and blockers.
 func (t *Tree) NewTask(d event.Task) (event.Task, error) {
 	if len(t.board.tasks) >= maxTasks {
 		return d, fmt.Errorf("the limit of %d tasks is reached", maxTasks)
@@ -95,17 +95,17 @@ func (t *Tree) NewTask(d event.Task) (event.Task, error) {
 	return d, cmp.Or(checkText(d), t.checkBlockers(d))
 }
 
-// TaskChange is a change of a task. Zero fields change nothing.
+// TaskChange changes a task. Zero fields change nothing.
 type TaskChange struct {
 	Status                       event.TaskStatus
 	Subject, Description, Output string
-	Owner                        *string           // name or path of an agent; "" is none
-	BlockedBy                    []string          // replaces the blockers, also by none
-	Metadata                     map[string]string // is merged; an empty value removes the key
+	Owner                        *string           // agent name or path; "" means none
+	BlockedBy                    []string          // replaces the blockers, even with none
+	Metadata                     map[string]string // merged; an empty value removes the key
 }
 
-// ChangeTask returns the record of a change by an agent. Only the owner of a task and the agents above the owner can
-// change it; a task without an owner can be changed by all.
+// ChangeTask returns the record for a change by an agent. Only a task's owner and the agents above the owner can change
+// it; a task without an owner can be changed by all.
 func (t *Tree) ChangeTask(agent, id string, ch TaskChange) (event.Task, error) {
 	d, err := t.Task(id)
 	switch {
@@ -162,7 +162,7 @@ func (t *Tree) block(d *event.Task, by []string) error {
 	return t.checkBlockers(*d)
 }
 
-// move changes the status of a task. A task that starts without an owner gets the agent as its owner.
+// move changes a task's status. A task that starts without an owner gets the agent as its owner.
 func (t *Tree) move(agent string, d *event.Task, to event.TaskStatus) error {
 	switch from := d.Status; {
 	case to == "" || to == from:
@@ -238,7 +238,7 @@ func (t *Tree) checkBlockers(d event.Task) error {
 	return nil
 }
 
-// distinct sorts IDs and drops repeated ones. It returns nil if there are none.
+// distinct sorts IDs and drops duplicates. It returns nil for an empty list.
 func distinct(ids []string) []string {
 	if len(ids) == 0 {
 		return nil
@@ -248,7 +248,7 @@ func distinct(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-// checkText checks the texts of a task.
+// checkText checks a task's texts.
 func checkText(d event.Task) error {
 	size := 0
 	for k, v := range d.Metadata {
@@ -265,7 +265,7 @@ func checkText(d event.Task) error {
 	return nil
 }
 
-// Name returns the name of an agent, or its path if it has none.
+// Name returns an agent's name, or its path if it has none.
 func (t *Tree) Name(path string) string {
 	if path == "" {
 		return Main
@@ -276,7 +276,7 @@ func (t *Tree) Name(path string) string {
 	return path
 }
 
-// Find returns the path of an agent by its name or path.
+// Find returns an agent's path, by name or path.
 func (t *Tree) Find(name string) (path string, ok bool) {
 	if name == Main {
 		return "", true
@@ -289,7 +289,7 @@ func (t *Tree) Find(name string) (path string, ok bool) {
 	return "", false
 }
 
-// CheckName returns an error if a new agent cannot have a name.
+// CheckName returns an error if a name cannot be given to a new agent.
 func (t *Tree) CheckName(name string) error {
 	if name == "" {
 		return nil
@@ -312,7 +312,7 @@ func validName(name string) error {
 	return nil
 }
 
-// commands reports whether an agent has a name or is above the one that has it.
+// commands reports whether an agent has a name or is above the agent with that name.
 func (t *Tree) commands(agent, name string) bool {
 	if agent == "" {
 		return true

@@ -14,13 +14,13 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// team is a session with the agents main, ann (1), bob (2) and an agent below ann without a name (1/1).
+// team is a session with the agents main, ann (1), bob (2) and an unnamed agent below ann (1/1).
 func team() *course {
 	return begin(event.ModelSetup{}, event.Rules{Reports: true}, event.SubagentStart{ID: "1", Name: "ann", Task: "a"},
 		event.SubagentStart{ID: "2", Name: "bob", Task: "b"}, event.SubagentStart{ID: "1/1", Task: "c"})
 }
 
-// by adds a record of an agent.
+// by adds an agent's record.
 func (c *course) by(agent string, d event.Data) event.Seq {
 	c.seq++
 	c.Apply(event.Record{Seq: c.seq, Agent: agent, Data: d})
@@ -37,7 +37,7 @@ func (c *course) task(t *testing.T, blockers ...string) string {
 	return d.ID
 }
 
-// change makes a change and returns the error, "" if there is none.
+// change makes a change and returns the error, or "".
 func (c *course) change(agent, id string, ch step.TaskChange) string {
 	d, err := c.ChangeTask(agent, id, ch)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *course) change(agent, id string, ch step.TaskChange) string {
 	return ""
 }
 
-// status shows the status and owner of a task.
+// status shows a task's status and owner.
 func (c *course) status(id string) string {
 	d, _ := c.Task(id)
 	return strings.TrimSpace(string(d.Status) + " " + d.Owner)

@@ -8,13 +8,13 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// sent is the last request for an answer. The next one should continue it, so that the provider can use its
-// prompt cache.
+// sent is the last request for an answer. The next request should continue it, so that the provider can use its prompt
+// cache.
 type sent struct {
 	event.ModelCallStart
 	budget   *int
 	messages []llm.Message
-	lost     bool // records were lost since
+	lost     bool // records have been lost since
 }
 
 // request applies the start of a call for an answer.
@@ -23,8 +23,8 @@ func (s *State) request(d event.ModelCallStart) {
 	s.rewritten, s.notes, s.summary = "", nil, summary{failures: s.summary.failures}
 }
 
-// Breaks returns why a request does not continue the last one, or "". If hooks change requests, last holds
-// the messages that were sent.
+// Breaks returns why a request does not continue the last request, or "". If hooks change requests, last holds the
+// messages that were sent.
 func (s *State) Breaks(now event.ModelCallStart, messages, last []llm.Message) string {
 	l := s.sent
 	if last == nil {

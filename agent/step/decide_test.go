@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// course is a session in the making: a second passes from one record to the next.
+// course is a session under construction, with a second between records.
 type course struct {
 	*step.Tree
 	seq event.Seq
@@ -43,14 +43,14 @@ func (c *course) answer(finish llm.FinishReason, parts ...llm.Part) {
 		event.ModelCallEnd{Call: call, Model: "m", Finish: finish, Usage: llm.Usage{Input: 90, Output: 10}, Cost: &dollar})
 }
 
-// round is a model call and the tool call that it leads to: five seconds.
+// round is a model call and the resulting tool call: five seconds.
 func (c *course) round(tool string) {
 	id := fmt.Sprint("call ", c.seq)
 	c.answer(llm.FinishToolCalls, llm.ToolCall{ID: id, Name: tool, Arguments: "{}"})
 	c.add(event.ToolCallStart{ID: id, Name: tool}, event.ToolCallEnd{ID: id, Name: tool, Model: "ok"})
 }
 
-// next follows the records that follow by themselves, and returns the last action in a few words.
+// next appends the records that follow by themselves, and returns the last action in a few words.
 func (c *course) next() string {
 	var said []string
 	for {
@@ -83,7 +83,7 @@ func describe(d event.Data) string {
 func TestNext_StopsExactlyAtALimit(t *testing.T) {
 	for limit, tt := range map[string]struct {
 		rules  event.Rules
-		rounds int // that reach it
+		rounds int // rounds until the limit
 	}{
 		"max_tool_rounds": {event.Rules{ToolRounds: 3}, 3},
 		"max_turns":       {event.Rules{Turns: 3}, 3},
@@ -198,7 +198,7 @@ func TestNext_ContextOfHooksFollowsTheResultsInTheOrderOfTheCalls(t *testing.T) 
 	}
 }
 
-// Whoever interrupts the work may still answer the question that is open.
+// Whoever interrupts the work may still answer the open question.
 func TestNext_CallsWaitForAnApprovalAfterAnInterruption(t *testing.T) {
 	c := begin(event.ModelSetup{}, event.Rules{})
 	c.answer(llm.FinishToolCalls, llm.ToolCall{ID: "a", Name: "write", Arguments: "{}"}, llm.ToolCall{ID: "b", Name: "read", Arguments: "{}"})
@@ -206,7 +206,7 @@ func TestNext_CallsWaitForAnApprovalAfterAnInterruption(t *testing.T) {
 	if got := c.next(); got != "PROCESSING_END, stop interrupted " {
 		t.Fatalf("after the interruption: %s", got)
 	}
-	c.add(event.ApprovalResolved{ID: "a", Allowed: true, Deferred: true}, event.Continue{}) // an answer that comes later
+	c.add(event.ApprovalResolved{ID: "a", Allowed: true, Deferred: true}, event.Continue{}) // a later answer
 	run, ok := c.Agent("").Next().(step.RunTools)
 	if !ok || len(run.Calls) != 2 || run.Calls[0].ID != "a" || run.Calls[1].ID != "b" {
 		t.Errorf("after the approval: %+v, want that both calls run", run)
@@ -217,7 +217,7 @@ func TestTotal_CountsTheWorkOfAProcessThatWasKilled(t *testing.T) {
 	c := begin(event.ModelSetup{}, event.Rules{TreeDuration: time.Minute})
 	c.round("tool")
 	worked := c.Total().Worked
-	c.seq += 3600 // an hour until somebody resumes it
+	c.seq += 3600 // an hour until the session is resumed
 	c.add(event.SessionResume{Setup: event.Setup{ModelSetup: event.ModelSetup{Model: "m"}, Rules: event.Rules{TreeDuration: time.Minute}}})
 	if got := c.Total().Worked; got != worked || worked == 0 {
 		t.Errorf("worked %v after it was resumed, want the %v before it was killed", got, worked)
@@ -297,7 +297,7 @@ func TestNext_SteeringThatComesWithTheLastAnswerIsStillInjected(t *testing.T) {
 }
 
 func TestNext_DigestOnlyWhenTheWindowIsAlmostFull(t *testing.T) {
-	for used, want := range map[int64]event.CompactionMethod{900: "", 940: "digest"} { // and about 20 tokens of the last result
+	for used, want := range map[int64]event.CompactionMethod{900: "", 940: "digest"} { // and about 20 tokens from the last result
 		c := begin(event.ModelSetup{Window: 1000}, event.Rules{CompactAt: 0.5, NoSummary: true})
 		for i := range 10 {
 			id := fmt.Sprint("call ", i)
@@ -329,7 +329,7 @@ func TestNext_CompactsDownToHalfOfTheThreshold(t *testing.T) {
 	}
 }
 
-// counted is a model call for which the provider counts so many tokens, and the result of its tool call, if any.
+// counted is a model call with the provider's token count, and its tool call's result, if any.
 func (c *course) counted(input int64, tools, result string, parts ...llm.Part) string {
 	call, finish := c.Agent("").Called()+1, llm.FinishStop
 	id := fmt.Sprint(call)

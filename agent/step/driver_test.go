@@ -13,8 +13,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// driver is a driver that keeps nothing but records, as they are written, and rebuilds the state from
-// them before every step.
+// driver is a driver that keeps only records, as written, and rebuilds the state from them before every step.
 type driver struct {
 	config agent.Config
 	log    [][]byte
@@ -43,7 +42,7 @@ func (d *driver) tree() *step.Tree {
 	return t
 }
 
-// submit takes input in, if there is any, and works until the state says stop.
+// submit accepts input, if there is any, and works until the state returns Stop.
 func (d *driver) submit(ctx context.Context, input func(*step.State) event.Data) {
 	for data, ok := d.state().Settle(); ok; data, ok = d.state().Settle() {
 		d.append(data)
@@ -73,7 +72,7 @@ func (d *driver) submit(ctx context.Context, input func(*step.State) event.Data)
 	}
 }
 
-// fire runs the hooks of an event.
+// fire runs an event's hooks.
 func (d *driver) fire(ctx context.Context, in hook.Input) hook.Output {
 	r := d.config.Hooks.Run(ctx, d.config.Env, in)
 	for _, data := range step.Ran(in, r) {
@@ -122,7 +121,7 @@ func (d *driver) run(ctx context.Context, c step.Call) {
 	})
 }
 
-// toolHook runs the hooks of PostToolUse.
+// toolHook runs PostToolUse hooks.
 type toolHook struct{ *driver }
 
 func (toolHook) BeforeTool(context.Context, tool.Call) (tool.HookResult, error) {

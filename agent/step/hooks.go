@@ -19,8 +19,7 @@ func (s *State) consult() Action {
 	return Append{event.Warning{Code: event.WarningStopHooks, Message: fmt.Sprintf("The work ends although hooks want the agent to continue: they have done so %d times", s.stops)}}
 }
 
-// hooked applies that a hook ran. Its context about a call is added after the results of the round, in the order of the
-// calls.
+// hooked applies that a hook ran. Its context about a call is added after the round's results, in call order.
 func (s *State) hooked(d event.Hook) {
 	notes := &s.notes
 	if c := s.find(d.Call); c != nil && d.Call != "" {
@@ -40,7 +39,7 @@ func (s *State) hooked(d event.Hook) {
 	}
 }
 
-// fromHooks returns the notes of hooks, which are kept for the next input.
+// fromHooks returns notes from hooks, which are kept for the next input.
 func (s *State) fromHooks() (notes []event.Data) {
 	for _, n := range s.notes {
 		if d, ok := n.(event.SteeringInjected); ok && d.Source == event.SourceHook {
@@ -50,7 +49,7 @@ func (s *State) fromHooks() (notes []event.Data) {
 	return notes
 }
 
-// Ran returns the records of hooks that ran.
+// Ran returns the records for hooks that ran.
 func Ran(in hook.Input, r hook.Result) (records []event.Hook) {
 	for _, run := range r.Runs {
 		out := run.Output
@@ -79,7 +78,7 @@ func Ran(in hook.Input, r hook.Result) (records []event.Hook) {
 	return records
 }
 
-// keepsWorking reports whether hooks of an event can keep an agent working.
+// keepsWorking reports whether hooks can keep an agent working at an event.
 func keepsWorking(e hook.Event) bool { return e == hook.Stop || e == hook.SubagentStop }
 
 func outcome(out hook.Output, err error) event.HookOutcome {

@@ -9,13 +9,13 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// loopDetector detects that the model repeats a pattern of one to three calls with the same arguments and
-// results. A call whose result changes, such as a poll, is not a loop.
+// loopDetector detects that the model repeats a pattern of one to three calls with the same arguments and results. A
+// call whose result changes, such as a poll, is not a loop.
 type loopDetector struct {
-	window int // 0 is off
+	window int // 0 means off
 	recent []uint64
-	trips  int // of this input
-	length int // of the pattern that was found
+	trips  int // during this input
+	length int // length of the detected pattern
 }
 
 func (d *loopDetector) add(c llm.ToolCall, result string) {
@@ -28,7 +28,7 @@ func (d *loopDetector) add(c llm.ToolCall, result string) {
 	}
 }
 
-// signature hashes a call and its result. The order and spacing of arguments do not matter.
+// signature hashes a call and its result. Argument order and spacing do not matter.
 func signature(c llm.ToolCall, result string) uint64 {
 	args := c.Arguments
 	var v any

@@ -15,20 +15,19 @@ import (
 const (
 	maxTeams   = 100
 	maxMembers = 100
-	maxLetters = 1_000  // undelivered, for one agent
-	maxReport  = 20_000 // characters of a subagent's result
+	maxLetters = 1_000  // undelivered, per agent
+	maxReport  = 20_000 // characters in a subagent's result
 )
 
-// letter is a message for an agent that is not in its conversation yet. Its number is that of the Mail or SubagentEnd
-// record.
+// letter is a message for an agent that is not in its conversation yet. Its number is the Mail or SubagentEnd record's.
 type letter struct {
 	seq    event.Seq
 	source event.Source
-	about  string // the subagent of a report
+	about  string // the subagent that a report is about
 	text   string
 }
 
-// post puts mail into the inboxes of its recipients. These are found by name, because they may not exist yet.
+// post puts mail into its recipients' inboxes. Recipients are found by name, because they may not exist yet.
 func (t *Tree) post(seq event.Seq, d event.Mail) {
 	for _, name := range d.To {
 		t.put(name, letter{seq: seq, source: event.SourceMail, text: mailText(d)})
@@ -42,7 +41,7 @@ func (t *Tree) put(name string, l letter) {
 	t.inbox[name] = append(slices.Clip(t.inbox[name]), l)
 }
 
-// take removes the last letter to an agent that matches.
+// take removes the last matching letter to an agent.
 func (t *Tree) take(agent string, match func(letter) bool) {
 	name := t.Name(agent)
 	for i, l := range slices.Backward(t.inbox[name]) {
@@ -53,7 +52,7 @@ func (t *Tree) take(agent string, match func(letter) bool) {
 	}
 }
 
-// reported puts the result of a subagent into the inbox of its parent.
+// reported puts a subagent's result into its parent's inbox.
 func (t *Tree) reported(r event.Record, d event.SubagentEnd) {
 	if !t.Agent(r.Agent).setup.Rules.Reports || d.Status != event.SubagentCompleted && d.Status != event.SubagentFailed {
 		return
@@ -68,10 +67,10 @@ func (t *Tree) reported(r event.Record, d event.SubagentEnd) {
 	t.put(t.Name(r.Agent), letter{r.Seq, event.SourceReport, d.ID, text})
 }
 
-// mail returns the messages for the agent that are not in its conversation.
+// mail returns the agent's messages that are not in its conversation.
 func (s *State) mail() []letter { return s.tree.inbox[s.tree.Name(s.path)] }
 
-// Waiting returns how many messages and reports of other agents are not in the conversation yet.
+// Waiting returns how many messages and reports from other agents are not in the conversation yet.
 func (s *State) Waiting() int { return len(s.mail()) }
 
 // deliver returns the record that adds the next message to the conversation.
@@ -80,7 +79,7 @@ func (s *State) deliver() event.SteeringInjected {
 	return event.SteeringInjected{Message: llm.UserText(l.text), Source: l.source, Queued: l.seq}
 }
 
-// mailText returns what a recipient sees of a message.
+// mailText returns a message as its recipient sees it.
 func mailText(d event.Mail) string {
 	head := fmt.Sprintf("Message from agent %s (team %s)", d.From, d.Team)
 	answer := " Answer with send_message, type %s."
@@ -99,14 +98,14 @@ func mailText(d event.Mail) string {
 	return strings.TrimSpace(head + "\n\n" + d.Content)
 }
 
-// Teams lists the teams in the order of their creation.
+// Teams lists the teams in order of creation.
 func (t *Tree) Teams() []event.Team { return t.board.teams }
 
 func (b *board) team(name string) int {
 	return slices.IndexFunc(b.teams, func(d event.Team) bool { return d.Name == name })
 }
 
-// applyTeam applies a change. Disbanded teams stay as they are.
+// applyTeam applies a change. Disbanded teams stay unchanged.
 func (b *board) applyTeam(d event.Team) {
 	b.teams = slices.Clone(b.teams)
 	switch i := b.team(d.Name); {
@@ -117,8 +116,8 @@ func (b *board) applyTeam(d event.Team) {
 	}
 }
 
-// NewTeam returns the record of a new team. The agent that creates it leads it. The members are agents below it, or
-// names of future ones if the agent is the root.
+// NewTeam returns the record for a new team. The agent that creates it leads it. The members are agents below it, or
+// names for future agents if the agent is the root.
 func (t *Tree) NewTeam(agent, name string, members []string) (event.Team, error) {
 	d := event.Team{Name: name, Status: event.TeamActive, Members: []event.Member{{Name: t.Name(agent), Role: event.RoleLeader}}}
 	if err := validName(name); err != nil {
@@ -147,8 +146,8 @@ func (t *Tree) NewTeam(agent, name string, members []string) (event.Team, error)
 	return d, nil
 }
 
-// Join returns the record of a team with one more member. Only an agent that leads the team, or is above its leader, can
-// add members.
+// Join returns the record for a team with one more member. Only an agent that leads the team, or is above its leader,
+// can add members.
 func (t *Tree) Join(agent, team, member string) (event.Team, error) {
 	i := t.board.team(team)
 	if i < 0 || t.board.teams[i].Status != event.TeamActive {
@@ -167,7 +166,7 @@ func (t *Tree) Join(agent, team, member string) (event.Team, error) {
 	return d, nil
 }
 
-// recruit returns the name of a member for a team of an agent.
+// recruit returns a member's name for an agent's team.
 func (t *Tree) recruit(agent, name string) (string, error) {
 	path, exists := t.Find(name)
 	switch {
@@ -179,7 +178,7 @@ func (t *Tree) recruit(agent, name string) (string, error) {
 	return name, validName(name)
 }
 
-// role returns the role of an agent in a team; "" if it is not a member.
+// role returns an agent's role in a team; "" if it is not a member.
 func role(d event.Team, name string) event.TeamRole {
 	for _, m := range d.Members {
 		if m.Name == name {
@@ -206,8 +205,8 @@ func (t *Tree) Disband(agent, name string) (event.Team, error) {
 	return d, nil
 }
 
-// NewMail returns the record of a message from an agent. d.To is one name, or "*" for all other members. Without a
-// team, it is the first active one that has both as members.
+// NewMail returns the record for a message from an agent. d.To is one name, or "*" for all other members. Without a
+// team, it goes to the first active team that has both as members.
 func (t *Tree) NewMail(agent string, d event.Mail) (event.Mail, error) {
 	d.From, d.Type = t.Name(agent), cmp.Or(d.Type, event.MailText)
 	if len(d.To) != 1 {
@@ -233,7 +232,7 @@ func (t *Tree) NewMail(agent string, d event.Mail) (event.Mail, error) {
 	return d, cmp.Or(t.checkMail(d, team), t.checkInboxes(d))
 }
 
-// common returns the active team of the sender and the recipient.
+// common returns the sender's and the recipient's active team.
 func (t *Tree) common(from, to, name string) (event.Team, error) {
 	var mine []event.Team
 	for _, d := range t.board.teams {

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// crew is a session with a team of main, ann and bob; carl is not one of them.
+// crew is a session with a team: main, ann and bob; carl is not a member.
 func crew(t *testing.T) *course {
 	t.Helper()
 	c := team()
@@ -128,7 +128,7 @@ func TestTeam_CreatorLeadsAgentsBelowItOnly(t *testing.T) {
 	}
 }
 
-// injected returns the messages of other agents that the next records of an agent add.
+// injected returns the messages from other agents that an agent's next records add.
 func (c *course) injected(agent string) (texts []string) {
 	for {
 		a, ok := c.Agent(agent).Next().(step.Append)
@@ -192,7 +192,7 @@ func TestReport_EntersTheConversationOnceUnlessACallReturnedIt(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		end    event.SubagentEnd
-		result string // the agent whose result a call returned
+		result string // agent whose result a call returned
 		want   string
 	}{
 		{"completed", event.SubagentEnd{ID: "1", Status: event.SubagentCompleted, Output: "It is 7."}, "", "Agent ann completed its task.\n\nIt is 7."},

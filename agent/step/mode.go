@@ -7,17 +7,17 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Roles of the tools that enter and leave plan mode.
+// Roles for the tools that enter and leave plan mode.
 const (
 	RoleEnterPlan = "enter_plan_mode"
 	RoleExitPlan  = "exit_plan_mode"
 )
 
-// Mode returns the permission mode of all agents.
+// Mode returns the permission mode for all agents.
 func (t *Tree) Mode() policy.Mode { return cmp.Or(t.mode, t.Agent("").setup.Mode) }
 
-// Switched returns the permission mode that a call of a tool switches to, or "". Leaving plan mode switches to the mode
-// of the setup.
+// Switched returns the permission mode that a tool call switches to, or "". Leaving plan mode switches to the mode in
+// the setup.
 func (t *Tree) Switched(spec tool.Spec, failed *tool.Error) policy.Mode {
 	switch {
 	case failed != nil:

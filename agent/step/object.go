@@ -14,14 +14,14 @@ import (
 // maxRepairs limits how often a model may correct its object.
 const maxRepairs = 2
 
-// object is the structured result of the work. The model is asked for it, without tools, when it is done.
+// object is the structured result. When the work is done, the model is asked for it, without tools.
 type object struct {
-	format    *llm.OutputFormat // nil if it is not wanted
+	format    *llm.OutputFormat // nil if no object is wanted
 	asks      int
-	asked     bool   // and not answered yet
-	answering bool   // the calls of the last answer contain it
+	asked     bool   // requested, and not answered yet
+	answering bool   // the last answer's calls contain it
 	given     string // the last answer
-	problem   string // what is wrong with it
+	problem   string // why it is invalid
 	value     string // the valid result
 }
 
@@ -45,7 +45,7 @@ func (o *object) injected(source event.Source) {
 	}
 }
 
-// answered applies the answer of the model.
+// answered applies the model's answer.
 func (o *object) answered(msg llm.Message) {
 	o.asked, o.answering = false, len(msg.ToolCalls()) > 0
 	if o.format == nil {
@@ -95,7 +95,7 @@ func (s *State) askForm() Action {
 	return CallModel{Messages: s.messages, Output: s.object.format, Choice: llm.ToolChoice{Mode: llm.ToolNone}}
 }
 
-// received returns the end of a call that contains the object.
+// received returns the end for a call that contains the object.
 func (s *State) received(c *call) event.ToolCallEnd {
 	res := tool.Success("Received.")
 	d := policy.Decision{Verdict: policy.Allow, Rule: "structured output", Reason: "it gives the result"}

@@ -49,7 +49,7 @@ type reporter interface {
 	Fatalf(string, ...any)
 }
 
-// encoded returns the bytes of requests, each in one of the protocols in turn, and what is not in them.
+// encoded returns the requests' bytes, each in one protocol in turn, and the fields that are not in them.
 func encoded(t reporter, requests []*llm.Request) (out []string) {
 	for i, r := range requests {
 		d := dialects[i%len(dialects)]
@@ -72,7 +72,7 @@ func question(c llm.ToolCall) string {
 	return in.Question
 }
 
-// act is something that the host does, to a session and to the driver.
+// act is a host action, on a session and on the driver.
 type act struct {
 	name    string
 	session func(ctx context.Context, s *agent.Session)
@@ -142,8 +142,8 @@ var (
 		}}
 )
 
-// compare lets a session and the driver do the same, each with a model that plays the same turns, and
-// compares the requests that they make, byte for byte, in all protocols by turns.
+// compare performs the same actions on a session and the driver, each with a model that plays the same turns, and
+// compares their requests, byte for byte, in all protocols in turn.
 func compare(t reporter, turns []llmtest.Turn, acts []act, config func() agent.Config) {
 	t.Helper()
 	play := func(c *agent.Config) *llmtest.Script {
@@ -201,7 +201,7 @@ func compare(t reporter, turns []llmtest.Turn, acts []act, config func() agent.C
 	}
 }
 
-// canceller is the key of the function that ends a context, for the tool cancel.
+// canceller is the context key for the cancel function, for the tool cancel.
 type canceller struct{}
 
 func withCancel() context.Context {
@@ -220,7 +220,7 @@ func fake(name string, readOnly bool, run func(ctx context.Context, text string)
 		func(ctx context.Context, _ *tool.Call, in textIn) (tool.Result, error) { return run(ctx, in.Text), nil })
 }
 
-// toy configures a session with tools that always do the same.
+// toy configures a session with tools that always return the same results.
 func toy(t reporter, e *local.Env, window int64, noModel bool) func() agent.Config {
 	return func() agent.Config {
 		echo := func(_ context.Context, text string) tool.Result { return tool.Success("%s", text) }
@@ -308,8 +308,8 @@ func TestDriver_AnyLifeGivesTheSessionsRequests(t *testing.T) {
 	})
 }
 
-// A fault at each boundary of one course: the model fails or is cut off at each of its calls, a tool panics
-// or the work is interrupted at each tool call, and the host continues.
+// A fault at each boundary: the model fails or its answer is truncated at each call, a tool panics or the work is
+// interrupted at each tool call, and the host continues.
 func TestDriver_FaultAtEveryBoundaryGivesTheSessionsRequests(t *testing.T) {
 	e := newEnv(t)
 	call := func(names ...string) (turn llmtest.Turn) {
@@ -335,7 +335,7 @@ func TestDriver_FaultAtEveryBoundaryGivesTheSessionsRequests(t *testing.T) {
 	}
 }
 
-// What hooks add to a conversation, and that they keep the agent working, follows from the records.
+// Context that hooks add to a conversation, and that they keep the agent working, follows from the records.
 func TestDriver_HooksGiveTheSessionsRequests(t *testing.T) {
 	e := newEnv(t)
 	config := func() agent.Config {
@@ -372,7 +372,7 @@ func TestDriver_HooksGiveTheSessionsRequests(t *testing.T) {
 
 var durations = regexp.MustCompile(`\b\d+(\.\d+)? ?(ms|s)\b`)
 
-// untimed takes times out of what tools say, which no two runs have in common.
+// untimed removes times from tool output, which differ between runs.
 func untimed(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	res, err := next(ctx)
 	res.Present = nil
@@ -382,7 +382,7 @@ func untimed(ctx context.Context, _ tool.Call, next func(context.Context) (tool.
 	return res, err
 }
 
-// The parity matrix: tasks of a coding agent with the tools of each family, on real files and processes.
+// The parity matrix: coding tasks with each family's tools, on real files and processes.
 func TestDriver_ParityMatrixGivesTheSessionsRequests(t *testing.T) {
 	do := func(name, args string) llm.Part { return llm.ToolCall{Name: name, Arguments: args} }
 	turn := func(parts ...llm.Part) llmtest.Turn { return llmtest.Turn{Parts: parts} }

@@ -69,7 +69,7 @@ func (s *State) Alternative() string {
 	return d.To
 }
 
-// quarantine removes what the provider refused from the conversation, if possible.
+// quarantine removes the refused item from the conversation, if possible.
 func (s *State) quarantine(e *event.Error) (event.Quarantine, bool) {
 	at := e.Item
 	if at == nil || at.Message < 0 || at.Message >= len(s.messages) {
@@ -79,7 +79,7 @@ func (s *State) quarantine(e *event.Error) (event.Quarantine, bool) {
 	return event.Quarantine{Position: at.Message, What: what, Reason: e.Message, Message: msg}, what != ""
 }
 
-// quarantined replaces one message. If records are lost and it is not there, nothing changes.
+// quarantined replaces one message. If records are lost and the message is missing, nothing changes.
 func (s *State) quarantined(d event.Quarantine) {
 	s.failure, s.tried.quarantined = nil, true
 	if d.Position < 0 || d.Position >= len(s.messages) || skeleton(s.messages[d.Position]) != skeleton(d.Message) {
@@ -90,7 +90,7 @@ func (s *State) quarantined(d event.Quarantine) {
 	s.rewrite(messages, "content that the provider refused was removed")
 }
 
-// skeleton returns what must not change in a message: its role, calls and results.
+// skeleton returns the parts of a message that must not change: its role, calls and results.
 func skeleton(msg llm.Message) string {
 	s := string(msg.Role)
 	for _, p := range msg.Parts {

@@ -10,17 +10,17 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Refusal is a tool call that was not run because the policy, a hook or the approver refused it, or because it needed an
-// approval and there was nobody to ask.
+// Refusal is a tool call that was not run because the policy, a hook or the approver refused it, or because it needed
+// approval and no approver was configured.
 type Refusal struct {
-	Agent  string `json:"agent,omitempty"` // path of the agent in its tree; "" is the root
+	Agent  string `json:"agent,omitempty"` // agent path; "" means the root
 	ID     string `json:"id"`
 	Tool   string `json:"tool"`
-	Code   string `json:"code,omitempty"` // that of the policy's decision
+	Code   string `json:"code,omitempty"` // from the policy's decision
 	Reason string `json:"reason"`         // as the model sees it
 }
 
-// refusal returns the refusal of a call, if its result is one.
+// refusal returns a call's refusal, if its result is one.
 func (s *State) refusal(c *call, d event.ToolCallEnd) (Refusal, bool) {
 	approved := c.approval != nil && c.approval.Allowed && d.Decision.Verdict == policy.Ask
 	if d.Error == nil || d.Error.Code != tool.PermissionDenied || d.Decision.Verdict == policy.Allow || approved {
@@ -33,17 +33,17 @@ func (s *State) refusal(c *call, d event.ToolCallEnd) (Refusal, bool) {
 	return r, true
 }
 
-// within reports whether an agent is the one at path, or one of its subagents.
+// within reports whether agent is at path or below it.
 func within(path, agent string) bool {
 	return path == "" || agent == path || strings.HasPrefix(agent, path+"/")
 }
 
-// forgive forgets the refused calls of an agent and its subagents, when it gets other input.
+// forgive forgets the refused calls in an agent and its subagents, when it gets other input.
 func (t *Tree) forgive(path string) {
 	t.refused = slices.DeleteFunc(t.refused, func(r Refusal) bool { return within(path, r.Agent) })
 }
 
-// Refused lists the calls of the agent and its subagents that were refused since its last input, oldest first.
+// Refused lists the calls in the agent and its subagents that were refused since its last input, oldest first.
 func (s *State) Refused() []Refusal {
 	return slices.DeleteFunc(slices.Clone(s.tree.refused), func(r Refusal) bool { return !within(s.path, r.Agent) })
 }

@@ -12,7 +12,7 @@ import (
 // place is a point that a conversation can be rewound to.
 type place struct {
 	messages []llm.Message
-	told     string // the system prompt in them
+	told     string // system prompt in them
 	facts    compact.Facts
 	mode     policy.Mode
 	board    board
@@ -38,7 +38,7 @@ func (s *State) Resuming(d event.Rewind, before string) event.Rewind {
 	return s.past.Resuming(d, before)
 }
 
-// Kept reports whether there is a checkpoint of the files before the last input; see [event.Past.Kept].
+// Kept reports whether there is a file checkpoint before the last input; see [event.Past.Kept].
 func (s *State) Kept() (kept, settled bool) { return s.past.Kept() }
 
 // rewound applies an undo or a redo.

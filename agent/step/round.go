@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Results of calls that were not run, or whose end is unknown.
+// Results for calls that were not run, or whose end is unknown.
 const (
 	notRun      = "interrupted: this tool call was not run"
 	notAnswered = "not run: the call was made before the user answered"
@@ -19,31 +19,30 @@ const (
 	lostResult  = "the result of this tool call was lost. It may have taken effect; check before you run it again"
 )
 
-// Call is a tool call to run, with its request for an approval and an answer that was recorded earlier, if
-// any.
+// Call is a tool call to run, with its approval request and an answer that was recorded earlier, if any.
 type Call struct {
 	llm.ToolCall
 	Request  *event.ApprovalRequested
 	Approval *event.ApprovalResolved
-	Hooked   bool // the hooks of PreToolUse have run
+	Hooked   bool // PreToolUse hooks have run
 }
 
-// call is a tool call of the last answer.
+// call is a tool call in the last answer.
 type call struct {
 	llm.ToolCall
 	started  bool // it has a ToolCallStart
 	begun    bool // it may have taken effect
 	question string
-	asks     []event.Question // the question in parts, if it has any
+	asks     []event.Question // the question in parts, if any
 	request  *event.ApprovalRequested
 	approval *event.ApprovalResolved
-	hooked   bool // the hooks of PreToolUse have run
+	hooked   bool // PreToolUse hooks have run
 	notes    []event.Data
 	lapsed   string // why it will not run
 	result   *llm.ToolResult
 }
 
-// waits reports whether the call waits for an approval.
+// waits reports whether the call waits for approval.
 func (c *call) waits() bool { return c.result == nil && c.request != nil && c.approval == nil }
 
 // denied reports whether the call was refused.
@@ -59,7 +58,7 @@ func (s *State) asking() *call {
 	return nil
 }
 
-// Pending lists the calls that wait for an approval.
+// Pending lists the calls that wait for approval.
 func (s *State) Pending() (pending []Call) {
 	for i := range s.calls {
 		if c := &s.calls[i]; c.waits() {
@@ -69,7 +68,7 @@ func (s *State) Pending() (pending []Call) {
 	return pending
 }
 
-// Call returns an open call of the last answer.
+// Call returns an open call in the last answer.
 func (s *State) Call(id string) (Call, bool) {
 	for i := range s.calls {
 		if c := &s.calls[i]; c.ID == id && c.result == nil {
@@ -81,7 +80,7 @@ func (s *State) Call(id string) (Call, bool) {
 
 func (c *call) view() Call { return Call{c.ToolCall, c.request, c.approval, c.hooked} }
 
-// round returns the action for the calls of the last answer, or nil if there is nothing to do now.
+// round returns the action for the last answer's calls, or nil if there is nothing to do now.
 func (s *State) round() Action {
 	var run []Call
 	for i := range s.calls {
@@ -109,8 +108,7 @@ func (s *State) round() Action {
 	return RunTools{run}
 }
 
-// Settle returns the next record for calls that will no longer run. They get their results before the next
-// input.
+// Settle returns the next record for calls that will no longer run. They get their results before the next input.
 func (s *State) Settle() (event.Data, bool) {
 	if s.answer != nil {
 		return s.lostEnd(), true
@@ -155,7 +153,7 @@ func (s *State) settle(c *call) event.Data {
 	return d
 }
 
-// Arguments returns the arguments of a call for a record: as JSON, or as a string if they are not JSON.
+// Arguments returns a call's arguments for a record: as JSON, or as a string if they are not JSON.
 func Arguments(c llm.ToolCall) json.RawMessage {
 	if args := json.RawMessage(c.Arguments); len(args) == 0 || json.Valid(args) {
 		return args
@@ -164,7 +162,7 @@ func Arguments(c llm.ToolCall) json.RawMessage {
 	return args
 }
 
-// skipped returns the end of a call that is not run, or not run again.
+// skipped returns the end for a call that is not run, or not run again.
 func skipped(c *call, reason string) event.ToolCallEnd {
 	res := tool.Failure(tool.Cancelled, "%s", reason)
 	if reason == interrupted {
@@ -181,7 +179,7 @@ func refused(c *call) event.ToolCallEnd {
 	return ended(c, tool.Failure(tool.PermissionDenied, "%s", text), policy.Decision{Verdict: policy.Deny, Rule: "approval", Reason: text})
 }
 
-// ended returns the end of a call that the agent answers itself.
+// ended returns the end for a call that the agent answers itself.
 func ended(c *call, res tool.Result, d policy.Decision) event.ToolCallEnd {
 	end := event.ToolCallEnd{ID: c.ID, Name: c.Name, Output: res.Output, Model: tool.String(res.Output), Images: res.Images, Error: res.Error, Decision: d}
 	if res.Error != nil {
@@ -193,7 +191,7 @@ func ended(c *call, res tool.Result, d policy.Decision) event.ToolCallEnd {
 	return end
 }
 
-// tool applies a record of a tool call.
+// tool applies a tool call record.
 func (s *State) tool(d event.Data) {
 	switch d := d.(type) {
 	case event.ToolCallStart:
@@ -222,7 +220,7 @@ func (s *State) find(id string) *call {
 	return &s.calls[i]
 }
 
-// finished applies the result of a call.
+// finished applies a call's result.
 func (s *State) finished(d event.ToolCallEnd) {
 	c := s.find(d.ID)
 	if c == nil {
@@ -274,8 +272,8 @@ func (s *State) endRound() {
 	}
 }
 
-// lapse marks the calls that will not run after the work was stopped. If a call waits for an approval or an
-// answer, all of them keep waiting, unless they are abandoned.
+// lapse marks the calls that will not run after the work was stopped. If a call waits for approval or an answer, all
+// calls keep waiting, unless they are abandoned.
 func (s *State) lapse(abandon bool) {
 	waiting := slices.ContainsFunc(s.calls, func(c call) bool { return c.waits() || c.result == nil && c.question != "" || c.deferred() })
 	for i := range s.calls {
@@ -315,7 +313,7 @@ func (s *State) answered(d event.UserInput) {
 		s.reply = nil
 		return
 	}
-	if s.calls[at].question == "" { // the record of its start is lost
+	if s.calls[at].question == "" { // its start record is lost
 		s.calls[at].question = "?"
 	}
 	for i := at + 1; i < len(s.calls); i++ {
@@ -334,7 +332,7 @@ func (s *State) answered(d event.UserInput) {
 	}
 }
 
-// replied returns the end of a question, with the user's answer as its result.
+// replied returns the end for a question, with the user's answer as its result.
 func (s *State) replied(c *call) event.Data {
 	if !c.started {
 		return event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: Arguments(c.ToolCall), Question: c.question, Questions: c.asks}
@@ -348,8 +346,7 @@ func (s *State) replied(c *call) event.Data {
 	return ended(c, res, policy.Decision{Verdict: policy.Allow, Rule: "question", Reason: "the user answered"})
 }
 
-// Distinct makes the IDs of the calls in a message unique. Some servers repeat them in every answer, which
-// others do not accept.
+// Distinct makes call IDs in a message unique. Some servers repeat them in every answer, which others do not accept.
 func (s *State) Distinct(msg llm.Message) llm.Message {
 	seen := make(map[string]bool)
 	for i, p := range msg.Parts {

@@ -96,7 +96,7 @@ func TestNext_ModelsThatAreUnknownOrRefuseHaveFallbacks(t *testing.T) {
 	}
 }
 
-// texts returns the role and the text of messages.
+// texts returns role and text for each message.
 func texts(messages []llm.Message) (list []string) {
 	for _, m := range messages {
 		list = append(list, strings.TrimSuffix(fmt.Sprintf("%s: %s", m.Role, m.Text()), ": "))

@@ -20,21 +20,21 @@ const (
 	maxSummaryFailures = 2
 )
 
-// summary is the progress of a summary.
+// summary is the progress towards a summary.
 type summary struct {
 	asked    int    // model calls for it
-	text     string // of the answer
+	text     string // answer text
 	finish   llm.FinishReason
 	problem  string // why there is none
 	warned   bool
 	failures int // in a row
 
 	signed   llm.Text // by the provider
-	covers   int      // how many messages it replaces
+	covers   int      // messages it replaces
 	unsigned bool     // the provider did not sign one
 }
 
-// Window returns the context window of the model in use, 0 if unknown.
+// Window returns the current model's context window, or 0 if unknown.
 func (s *State) Window() int64 {
 	set := s.Effective()
 	if r := s.refused; r.Window > 0 && r.Provider == set.Provider && r.Model == set.Model {
@@ -46,7 +46,7 @@ func (s *State) Window() int64 {
 // beforeStep is the share of a price step at which the conversation is compacted.
 const beforeStep = 0.95
 
-// bound returns the window to compact in: that of the model, or less if tokens cost more above a price step.
+// bound returns the window to compact in: the model's, or less if tokens cost more above a price step.
 func (s *State) bound() int64 {
 	window, step, at := s.Window(), s.Effective().PriceStep, s.setup.Rules.CompactAt
 	if step <= 0 || at <= 0 || s.setup.Rules.PastStep {
@@ -58,7 +58,7 @@ func (s *State) bound() int64 {
 	return window
 }
 
-// filled returns the share of the window that the conversation takes, 0 if unknown.
+// filled returns the share of the window that the conversation takes, or 0 if unknown.
 func (s *State) filled() float64 {
 	window := s.Window()
 	if window <= 0 {
@@ -87,8 +87,8 @@ func (s *State) compactIfFull() Action {
 	return a
 }
 
-// Compact returns the next action to compact the conversation now. A driver calls it until it returns an
-// Append with a Compaction, or a Stop if that is not possible. It records the error of the Stop as a warning.
+// Compact returns the next action to compact the conversation now. A driver calls it until it returns an Append with a
+// Compaction, or a Stop if that is not possible. The driver records the Stop's error as a warning.
 func (s *State) Compact() Action {
 	a, problem := s.shrink(event.CompactionManual)
 	switch {
@@ -100,9 +100,8 @@ func (s *State) Compact() Action {
 	return Stop{Status: event.StatusDone}
 }
 
-// shrink compacts the conversation in the first way that reaches the goal: by clearing old results, by a
-// summary, or by a digest made without the model. It returns nil if that is not possible, and what was wrong
-// with the summary.
+// shrink compacts the conversation in the first way that reaches the goal: by clearing old results, by a summary, or by
+// a digest made without the model. It returns nil if that is not possible, and why the summary failed.
 func (s *State) shrink(reason event.CompactionReason) (Action, string) {
 	goal := s.goal(reason)
 	if a := s.sign(reason, goal); a != nil {
@@ -149,8 +148,8 @@ func (s *State) goal(reason event.CompactionReason) compact.Goal {
 	return g
 }
 
-// sign asks the provider for a summary that it signs, where one of our own would cost the thinking of the kept part, or
-// applies it. It returns nil if the provider does not write one.
+// sign asks the provider for a summary that it signs, where our own would cost the kept part's thinking, or applies it.
+// It returns nil if the provider does not write one.
 func (s *State) sign(reason event.CompactionReason, goal compact.Goal) Action {
 	rules, now := s.setup.Rules, s.summary
 	if !s.Effective().Compacts || rules.NoSummary || now.unsigned || reason == event.CompactionContextLength {
@@ -185,9 +184,8 @@ func (s *State) signed(d event.ModelCallEnd, covers int) {
 	}
 }
 
-// summarise asks the model for a summary, or returns what is wrong with it. The first request keeps the
-// tools, because some providers' caches break without them. If the model calls one, the next request
-// switches them off.
+// summarise asks the model for a summary, or returns why it cannot. The first request keeps the tools, because some
+// providers' caches break without them. If the model calls a tool, the next request switches them off.
 func (s *State) summarise(reason event.CompactionReason, goal compact.Goal) (a Action, problem string) {
 	now := s.summary
 	if reason == event.CompactionManual && now.warned { // by an earlier attempt
@@ -256,7 +254,7 @@ func (s *State) summarised(d event.ModelCallEnd) {
 	}
 }
 
-// compaction returns the record of an edit, nil if it cannot be applied.
+// compaction returns the record for an edit, or nil if it cannot be applied.
 func (s *State) compaction(reason event.CompactionReason, method event.CompactionMethod, edit compact.Edit) Action {
 	messages, err := edit.Apply(s.messages)
 	if err != nil {
@@ -264,7 +262,7 @@ func (s *State) compaction(reason event.CompactionReason, method event.Compactio
 	}
 	m := s.meter
 	d := event.Compaction{Reason: reason, Method: method, Before: m.Estimate(), Edit: edit}
-	// The provider may count differently; the share that is left is the same.
+	// The provider may count differently; the remaining share is the same.
 	share := float64(m.Weigh(messages...)) / float64(m.Weigh(s.messages...))
 	beside := min(m.Overhead(), d.Before)
 	d.After = beside + int64(float64(d.Before-beside)*share)
@@ -291,7 +289,7 @@ func (s *State) compacted(d event.Compaction) {
 }
 
 // settled returns a conversation whose start has changed, with the current instructions there instead of all earlier
-// ones, and without changes of tools: there is no thinking left that would miss them.
+// ones, and without tool changes: no thinking is left that would miss them.
 func (s *State) settled(messages []llm.Message) []llm.Message {
 	messages = slices.DeleteFunc(slices.Clone(messages), func(m llm.Message) bool { return m.Role == llm.RoleSystem })
 	if s.told != "" {
@@ -303,5 +301,5 @@ func (s *State) settled(messages []llm.Message) []llm.Message {
 // Size estimates how many tokens the conversation takes.
 func (s *State) Size() int64 { return s.meter.Estimate() }
 
-// Facts returns what a summary must not lose.
+// Facts returns what a summary must contain.
 func (s *State) Facts() compact.Facts { return s.facts }

@@ -17,13 +17,13 @@ type State struct {
 	tree   *Tree
 	setup  event.Setup
 	system string
-	told   string // the system prompt that the conversation contains
+	told   string // system prompt that the conversation contains
 
-	messages  []llm.Message // the conversation, a system message first
+	messages  []llm.Message // a system message first
 	ids       map[string]bool
 	meter     compact.Meter
 	facts     compact.Facts
-	rewritten string // why the conversation was changed since the last request, if it was
+	rewritten string // why the conversation was changed since the last request, or ""
 
 	open      bool // work on an input has started and not ended
 	working   bool // its time counts
@@ -34,33 +34,33 @@ type State struct {
 	calls     []call
 	reply     *llm.Message // the user's answer to a question, not yet a result
 	text      string       // the last answer, joined from its pieces
-	question  string       // that it ends with
+	question  string       // question at its end
 	rounds    int          // tool rounds for this input
-	turns     int          // answers of the model
-	continues int          // of an answer that was truncated or paused
+	turns     int          // model answers
+	continues int          // continuations of a truncated or paused answer
 	loop      loopDetector
 	notes     []event.Data // to be recorded next
 	stops     int          // how often hooks kept the agent working on this input
-	consulted bool         // hooks have said whether the work may end
+	consulted bool         // hooks have decided whether the work may end
 
 	called   int                   // model calls, including failed ones
 	calling  *event.ModelCallStart // the current call
-	answer   *event.TextEnd        // of a call whose end is not recorded yet
-	answerer string                // the model of the last answer
-	failure  *event.Error          // of the last call, to recover from
+	answer   *event.TextEnd        // its call's end is not recorded yet
+	answerer string                // model that gave the last answer
+	failure  *event.Error          // last call's failure, to recover from
 	tried    attempts
 	standIn  *event.ModelFallback
 	summary  summary
 	object   object
-	warned   bool // that the window is nearly full
+	warned   bool // warned that the window is nearly full
 	priced   bool // warned that tokens cost more
 	sent     sent
 	read     read
-	refused  event.ModelSetup // the model that refused a conversation as too long, with its window
+	refused  event.ModelSetup // model that refused a conversation as too long, with its window
 
 	steering, followUp []Queued
 	past               event.Past[place]
-	spawned            []event.SubagentStart // the first task of each subagent
+	spawned            []event.SubagentStart // first task of each subagent
 	ended              map[string]event.SubagentEnd
 
 	used Used // since the last input
@@ -68,13 +68,13 @@ type State struct {
 
 // Queued is a queued message.
 type Queued struct {
-	Seq      event.Seq // of its SteeringQueued record
+	Seq      event.Seq // SteeringQueued record number
 	Message  llm.Message
-	Origin   *event.Origin // nil for a message that the user wrote
+	Origin   *event.Origin // nil if the user wrote the message
 	FollowUp bool
 }
 
-// Used is what an agent has used.
+// Used is an agent's usage.
 type Used struct {
 	Turns int
 	Usage llm.Usage
@@ -88,13 +88,13 @@ func newState(path string, t *Tree) *State {
 	return s
 }
 
-// Setup returns the setup of the agent.
+// Setup returns the agent's setup.
 func (s *State) Setup() event.Setup { return s.setup }
 
 // System returns the system prompt.
 func (s *State) System() string { return s.system }
 
-// Phase returns the state of an idle agent. Interrupted work does not count.
+// Phase returns an idle agent's state. Interrupted work does not count.
 func (s *State) Phase() event.State {
 	switch {
 	case s.asking() != nil:
@@ -113,10 +113,10 @@ func (s *State) Open() bool { return s.open }
 // Messages returns the conversation. New messages are appended in place; a change makes a copy.
 func (s *State) Messages() []llm.Message { return slices.Clip(s.messages) }
 
-// Text returns the last answer of the model.
+// Text returns the model's last answer.
 func (s *State) Text() string { return s.text }
 
-// Turns returns the number of answers of the model.
+// Turns returns the number of model answers.
 func (s *State) Turns() int { return s.turns }
 
 // Called returns the number of model calls, including failed ones.
@@ -131,16 +131,16 @@ func (s *State) Steered() bool { return len(s.steering) > 0 }
 // Spawned lists the subagents, each with its first task.
 func (s *State) Spawned() []event.SubagentStart { return s.spawned }
 
-// Ended returns how the last task of a subagent ended.
+// Ended returns how a subagent's last task ended.
 func (s *State) Ended(id string) (event.SubagentEnd, bool) {
 	d, ok := s.ended[id]
 	return d, ok
 }
 
-// SinceInput returns what was used since the last input.
+// SinceInput returns the usage since the last input.
 func (s *State) SinceInput() Used { return s.used }
 
-// Question returns what the model asks the user, if it waits for an answer.
+// Question returns the model's question to the user, or "" if it does not wait for an answer.
 func (s *State) Question() string {
 	if c := s.asking(); c != nil {
 		return c.question
@@ -151,7 +151,7 @@ func (s *State) Question() string {
 	return s.question
 }
 
-// Questions returns what the model asks the user in parts, if it waits for an answer.
+// Questions returns the question in parts, or nil if the model does not wait for an answer.
 func (s *State) Questions() []event.Question {
 	if c := s.asking(); c != nil && c.asks != nil {
 		return c.asks
@@ -163,7 +163,7 @@ func (s *State) Questions() []event.Question {
 }
 
 // Accept returns the record for input: the input itself, with the call that it answers if the model has asked the user,
-// or a queued message if calls wait for an approval. Only Message, Origin and Output of the input are used.
+// or a queued message if calls wait for approval. Only the input's Message, Origin and Output are used.
 func (s *State) Accept(in event.UserInput) event.Data {
 	in = event.UserInput{
 		Message: in.Message,
@@ -179,9 +179,9 @@ func (s *State) Accept(in event.UserInput) event.Data {
 	return in
 }
 
-// Resumption reports whether there is anything to continue: work that was interrupted or failed, calls that
-// wait for an approval, queued messages, or messages of other agents. It returns the record that continues it,
-// or nil if none is needed. A question must be answered first.
+// Resumption reports whether there is anything to continue: work that was interrupted or failed, calls that wait for
+// approval, queued messages, or messages from other agents. It returns the record that continues it, or nil if none is
+// needed. A question must be answered first.
 func (s *State) Resumption() (d event.Data, ok bool) {
 	switch {
 	case s.asking() != nil:
@@ -214,8 +214,8 @@ func (s *State) following() event.UserInput {
 	}
 }
 
-// Messages returns the conversation of one agent, by its path, from the records of a session: what is sent to
-// the model, apart from changes by hooks. Tool calls may lack a result.
+// Messages returns one agent's conversation, by path, from a session's records: the messages sent to the model, apart
+// from changes by hooks. Tool calls may lack a result.
 func Messages(records []event.Record, agent string) []llm.Message {
 	t := NewTree()
 	for _, r := range records {
@@ -228,7 +228,7 @@ func Messages(records []event.Record, agent string) []llm.Message {
 	return s.messages
 }
 
-// begin and stop bracket the work of the agent and count its time.
+// begin and stop bracket the agent's work and count its time.
 func (s *State) begin(at time.Time) {
 	if !s.working {
 		s.tree.enter(at)
@@ -243,7 +243,7 @@ func (s *State) stop(at time.Time, phase event.State) {
 	s.open, s.working, s.phase, s.halt = false, false, phase, nil
 }
 
-// resume clears what the last work left behind.
+// resume clears the last work's remains.
 func (s *State) resume() {
 	s.halt, s.question, s.text, s.continues = nil, "", "", 0
 	s.failure, s.tried, s.summary = nil, attempts{}, summary{failures: s.summary.failures}
@@ -267,8 +267,8 @@ func (s *State) rewrite(messages []llm.Message, reason string) {
 	s.meter.Reset(s.messages)
 }
 
-// setSystem replaces the system prompt. If the model takes system messages in the conversation, the new one is added at
-// the end, so that nothing that was sent has to change. If the model has changed too, there is nothing to preserve.
+// setSystem replaces the system prompt. If the model accepts system messages in the conversation, the new prompt is
+// added at the end, so that sent messages stay unchanged. If the model has changed too, there is nothing to preserve.
 func (s *State) setSystem(text string, moved bool) {
 	s.system = text
 	if text == s.told {
@@ -290,8 +290,8 @@ func (s *State) setSystem(text string, moved bool) {
 // instructs reports whether a message is a system prompt, at the start of the conversation or later.
 func instructs(m llm.Message) bool { return m.Role == llm.RoleSystem && m.Text() != "" }
 
-// newInstructions returns what to add to the conversation so that a new system prompt applies. It reports false if the
-// model must get it in place of the old one.
+// newInstructions returns the text to add to the conversation so that a new system prompt applies. It reports false if
+// the model must get the new prompt in place of the old one.
 func (s *State) newInstructions(text string) (added string, ok bool) {
 	if !s.Effective().LateSystem || s.told == "" || text == "" || s.turns == 0 || len(s.calls) > 0 {
 		return "", false
@@ -299,8 +299,8 @@ func (s *State) newInstructions(text string) (added string, ok bool) {
 	return amendment(s.told, text), true
 }
 
-// amendment returns instructions that change a system prompt into another: what is new, what no longer applies, or all
-// of it if most has changed.
+// amendment returns instructions that change one system prompt into another: what is new, what no longer applies, or
+// the whole prompt if most has changed.
 func amendment(old, now string) string {
 	was, is := strings.SplitAfter(old, "\n"), strings.SplitAfter(now, "\n")
 	for len(was) > 0 && len(is) > 0 && strings.TrimSpace(was[0]) == strings.TrimSpace(is[0]) {

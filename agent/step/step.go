@@ -1,15 +1,15 @@
-// Package step decides what an agent does next. A [State] is a fold over the records of one agent:
-// [State.Apply] applies a record, and [State.Next] returns the next action: append a record, call the model,
-// run tools, await an answer, or stop. There is no I/O, no clock and no randomness, so the same records always
-// give the same action. A [Tree] holds the states of all agents of a session and what they have used.
+// Package step decides what an agent does next. A [State] is a fold over one agent's records: [State.Apply] applies a
+// record, and [State.Next] returns the next action: append a record, call the model, run tools, await an answer, or
+// stop. There is no I/O, no clock and no randomness, so the same records always give the same action. A [Tree] holds
+// the states of all agents in a session and their usage.
 //
-// A driver performs the actions. It keeps the records and repeats three steps: call Next, perform the action,
-// append and Apply the records of what happened. External facts, such as a price, an error or an interruption,
-// enter as records. After a crash, a driver rebuilds the state from its records and calls Next again. Package
-// agent is one driver; driver_test.go has another, which rebuilds the state before every step.
+// A driver performs the actions. It keeps the records and repeats three steps: call Next, perform the action, append
+// and Apply records of what happened. External facts, such as a price, an error or an interruption, enter as records.
+// After a crash, a driver rebuilds the state from its records and calls Next again. Package agent is one driver;
+// driver_test.go has another, which rebuilds the state before every step.
 //
-// Next must not be called while an action is being performed: a model call or tool call that has started and
-// not ended counts as interrupted.
+// Next must not be called while an action is being performed: a model call or tool call that has started and not ended
+// counts as interrupted.
 package step
 
 import (
@@ -26,8 +26,8 @@ type (
 	// Append records a fact that follows from earlier records.
 	Append struct{ Data event.Data }
 
-	// CallModel calls the model for an answer or, with event.PurposeSummary or event.PurposeCompaction, for a
-	// summary. The call is recorded from ModelCallStart to ModelCallEnd.
+	// CallModel calls the model for an answer or, with event.PurposeSummary or event.PurposeCompaction, for a summary.
+	// The call is recorded from ModelCallStart to ModelCallEnd.
 	CallModel struct {
 		Purpose  event.Purpose
 		Messages []llm.Message
@@ -36,18 +36,18 @@ type (
 		Output   *llm.OutputFormat
 	}
 
-	// RunTools runs the first of these calls, or the leading ones that may run in parallel. Each is recorded
-	// from ToolCallStart to ToolCallEnd, unless it asks the user or waits for an approval.
+	// RunTools runs the first call, or the leading calls that may run in parallel. Each is recorded from ToolCallStart
+	// to ToolCallEnd, unless it asks the user or waits for approval.
 	RunTools struct{ Calls []Call }
 
 	// RunHooks runs the hooks that decide whether the work may end. Each is recorded as a Hook.
 	RunHooks struct {
 		Active bool   // they kept the agent working before
-		Answer string // the last one of the model
+		Answer string // the model's last answer
 	}
 
-	// Await waits for the answer to a question, or for approvals. A driver that cannot get them now
-	// appends End and stops.
+	// Await waits for the answer to a question, or for approvals. A driver that cannot get them now appends End and
+	// stops.
 	Await struct {
 		Question  string
 		Approvals []Call
@@ -58,9 +58,9 @@ type (
 	Stop struct {
 		Status   event.Status
 		Limit    event.Limit
-		Question string // what the model asks the user, also with StatusDone
+		Question string // the model's question to the user, also with StatusDone
 		Text     string // the last answer
-		Object   string // the result as JSON, if requested
+		Object   string // result as JSON, if requested
 		Rounds   int
 		Error    *event.Error // why it failed
 	}
@@ -108,7 +108,7 @@ func (s *State) Next() Action {
 // listens reports whether messages may enter the conversation now.
 func (s *State) listens() bool { return s.halt == nil || s.halt.Status == event.StatusDone }
 
-// call returns a model call, or what must come before it.
+// call returns a model call, or the action that must precede it.
 func (s *State) call() Action {
 	if a := s.compactIfFull(); a != nil {
 		return a
@@ -125,15 +125,15 @@ func (s *State) call() Action {
 	return CallModel{Messages: s.messages}
 }
 
-// othersTurn reports whether the conversation ends with an unfinished turn that the model cannot continue. Only the model
-// that paused can continue its turn, and some models only if the provider ran a tool in it.
+// othersTurn reports whether the conversation ends with an unfinished turn that the model cannot continue. Only the
+// model that paused can continue its turn, and some models only if the provider ran a tool in it.
 func (s *State) othersTurn() bool {
 	last, set := s.messages[len(s.messages)-1], s.Effective()
 	hosted := slices.ContainsFunc(last.Parts, func(p llm.Part) bool { _, ok := p.(llm.Opaque); return ok })
 	return last.Role == llm.RoleAssistant && (set.Model != s.answerer || set.NoPrefill && !hosted)
 }
 
-// rest returns the action of an idle agent.
+// rest returns an idle agent's action.
 func (s *State) rest() Action {
 	if c := s.asking(); c != nil {
 		return Await{Question: c.question, End: s.end(event.StatusAwaitingInput)}

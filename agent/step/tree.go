@@ -13,28 +13,28 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// Tree is the state of a session: its agents and what they have used.
+// Tree is a session's state: its agents and their usage.
 type Tree struct {
 	agents map[string]*State
 	turns  int // model calls
 	spent  event.Spending
 	worked time.Duration
 	grants policy.Grants
-	limits []hook.Restriction // that hooks made
-	warned float64            // the cost limit that a warning was recorded for
+	limits []hook.Restriction // made by hooks
+	warned float64            // cost limit for which a warning was recorded
 	made   map[string]bool    // files that tools created, by real path
-	mode   policy.Mode        // that a tool call switched to; "" is that of the root's setup
+	mode   policy.Mode        // set by a tool call; "" means the mode in the root's setup
 	board  board
 	inbox  map[string][]letter // messages for agents, by name
 
-	refused []Refusal // in the order of their results
+	refused []Refusal // in order of their results
 
 	active int       // working agents
-	since  time.Time // when the first of them started
-	last   time.Time // of the last record
+	since  time.Time // when the first active agent started
+	last   time.Time // time of the last record
 }
 
-// Total is what a session and all its subagents have used.
+// Total sums the usage of a session and all its subagents.
 type Total struct {
 	Agents int // spawned subagents
 	Turns  int // model calls
@@ -42,18 +42,18 @@ type Total struct {
 	Cost   llm.Cost
 	// Incomplete is set if failed calls may have used more than the provider reported.
 	Incomplete bool
-	Worked     time.Duration      // time during which any of them worked
-	Models     []event.ModelSpent // in the order of their first call
+	Worked     time.Duration      // time during which any agent worked
+	Models     []event.ModelSpent // in order of their first call
 }
 
-// NewTree returns the state of a session without records.
+// NewTree returns the state for a session without records.
 func NewTree() *Tree {
 	t := &Tree{agents: make(map[string]*State)}
 	t.Agent("")
 	return t
 }
 
-// Agent returns the state of an agent by its path; "" is the root.
+// Agent returns an agent's state, by path; "" means the root.
 func (t *Tree) Agent(path string) *State {
 	s, ok := t.agents[path]
 	if !ok {
@@ -63,15 +63,15 @@ func (t *Tree) Agent(path string) *State {
 	return s
 }
 
-// Agents lists the paths of all agents.
+// Agents lists all agents' paths.
 func (t *Tree) Agents() []string { return slices.Sorted(maps.Keys(t.agents)) }
 
-// Apply applies the next record of the session.
+// Apply applies the session's next record.
 func (t *Tree) Apply(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.SessionResume:
 		t.resumed()
-		if t.mode != policy.ModePlan { // the host chose another one with the setup
+		if t.mode != policy.ModePlan { // the host chose another mode with the setup
 			t.mode = ""
 		}
 		if d.Imported {
@@ -102,7 +102,7 @@ func (t *Tree) Apply(r event.Record) {
 	t.Agent(r.Agent).Apply(r)
 }
 
-// share applies a change of the tasks, teams or mail that agents share.
+// share applies a change to shared tasks, teams or mail.
 func (t *Tree) share(r event.Record) {
 	switch d := r.Data.(type) {
 	case event.Task:
@@ -122,7 +122,7 @@ func (t *Tree) share(r event.Record) {
 	}
 }
 
-// resumed applies that the process that did the work has ended. The time since its last record does not count.
+// resumed applies that the working process has ended. The time since its last record does not count.
 func (t *Tree) resumed() {
 	if t.active > 0 {
 		t.worked += max(t.last.Sub(t.since), 0) // the clock may have moved back
@@ -137,7 +137,7 @@ func (t *Tree) resumed() {
 	}
 }
 
-// files applies the creation and deletion of files by a call.
+// files applies that a call created and deleted files.
 func (t *Tree) files(d event.ToolCallEnd) {
 	for _, a := range d.Accesses {
 		if a.Kind == policy.Delete {
@@ -155,7 +155,7 @@ func (t *Tree) files(d event.ToolCallEnd) {
 // Created reports whether a tool call created the file at a real path. Files that commands create are not tracked.
 func (t *Tree) Created(path string) bool { return t.made[path] }
 
-// disown drops the permissions, mail and subagents of an imported session, whose records come from somebody else.
+// disown drops the permissions, mail and subagents in an imported session, whose records are not trusted.
 func (t *Tree) disown() {
 	t.grants, t.made, t.inbox = nil, nil, nil
 	t.board.disown()
@@ -165,10 +165,10 @@ func (t *Tree) disown() {
 	}
 }
 
-// Total returns what was used up to the last record.
+// Total returns the usage up to the last record.
 func (t *Tree) Total() Total { return t.At(t.last) }
 
-// At returns what was used up to a time.
+// At returns the usage up to a time.
 func (t *Tree) At(now time.Time) Total {
 	spent := t.spent.Clone()
 	total := Total{
@@ -181,7 +181,7 @@ func (t *Tree) At(now time.Time) Total {
 	return total
 }
 
-// Spent returns what one agent has used.
+// Spent returns one agent's usage.
 func (t *Tree) Spent(path string) event.Spent {
 	for _, a := range t.spent.Agents {
 		if a.Agent == path {
@@ -204,7 +204,7 @@ func (t *Tree) exit(at time.Time) {
 	}
 }
 
-// limit returns the record of a limit that is reached, or nil.
+// limit returns the record for a limit that is reached, or nil.
 func (s *State) limit() event.Data {
 	own := s.setup.Rules
 	switch {
@@ -213,7 +213,7 @@ func (s *State) limit() event.Data {
 	case own.Turns > 0 && s.turns >= own.Turns:
 		return reached(event.LimitTurns, s.turns, fmt.Sprintf("reached the limit of %d turns", s.turns))
 	}
-	r, total := s.tree.Agent("").setup.Rules, s.tree.Total() // the root has the limits of the tree
+	r, total := s.tree.Agent("").setup.Rules, s.tree.Total() // the root has the tree's limits
 	tokens := total.Usage.Input + total.Usage.Output
 	switch {
 	case r.TreeTurns > 0 && total.Turns >= r.TreeTurns:
@@ -233,7 +233,7 @@ func (s *State) limit() event.Data {
 // warnCostAt is the share of the cost limit at which a warning is recorded.
 const warnCostAt = 0.8
 
-// costWarning warns the host once when most of the cost limit of the tree is spent.
+// costWarning warns the host once when most of the tree's cost limit is spent.
 func (s *State) costWarning() event.Data {
 	limit, spent := s.tree.costLimit(), s.tree.Total().Cost.Dollars
 	if limit <= 0 || limit == s.tree.warned || spent < warnCostAt*limit {
@@ -246,7 +246,7 @@ func (s *State) costWarning() event.Data {
 	}
 }
 
-// costLimit returns the cost limit of the tree; 0 is none.
+// costLimit returns the tree's cost limit; 0 means none.
 func (t *Tree) costLimit() float64 { return t.Agent("").setup.Rules.TreeCost }
 
 func reached(l event.Limit, value int, detail string) event.Data {
@@ -276,7 +276,7 @@ func (t *Tree) grant(c *call) {
 	t.grants = append(t.grants, g)
 }
 
-// Restrictions returns what hooks have restricted.
+// Restrictions returns the restrictions that hooks have made.
 func (t *Tree) Restrictions() []hook.Restriction { return slices.Clip(t.limits) }
 
 // Grants returns the approvals that hold for more than one call.

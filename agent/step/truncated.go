@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// read is what the provider has read for the last answer.
+// read tells how much the provider has read for the last answer.
 type read struct {
 	provider, model, tools string
 	input, least           int64
@@ -17,9 +17,9 @@ type read struct {
 }
 
 const (
-	// smallestWindow is less than the window of any model that is useful with tools, in tokens.
+	// smallestWindow is smaller than any useful model's window, in tokens.
 	smallestWindow = 1000
-	// certainGrowth is a growth in tokens that shows in the count of every provider.
+	// certainGrowth is a growth in tokens that shows in every provider's count.
 	certainGrowth = 20
 	// maxCompactions limits how often a conversation is compacted while the server still truncates it.
 	maxCompactions = 2
@@ -27,8 +27,7 @@ const (
 
 // truncated reports whether the server dropped part of the conversation without an error: it read exactly its window,
 // less than the minimum for the text, or just as much as or much less than for the previous request, which this one
-// continues.
-// Thinking does not count: providers drop that of earlier turns.
+// continues. Thinking does not count: providers drop thinking from earlier turns.
 func (s *State) truncated(u llm.Usage, sent compact.Meter) bool {
 	last := s.read
 	least, thinking := sent.Least()
@@ -41,8 +40,8 @@ func (s *State) truncated(u llm.Usage, sent compact.Meter) bool {
 	return same && !thinking && last.input > smallestWindow && (stuck || u.Input < last.input*9/10)
 }
 
-// count applies the provider's count of the conversation. If the provider has not read all that was sent, it adds a
-// warning, or an error if compaction did not help and the model wants to continue.
+// count applies the provider's token count. If the provider has not read everything that was sent, it adds a warning,
+// or an error if compaction did not help and the model wants to continue.
 func (s *State) count(u llm.Usage, sent compact.Meter, calls []llm.ToolCall) {
 	switch {
 	case u.Input <= 0:
