@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -67,15 +68,59 @@ func exportedAPIs(t *testing.T) map[string][]string {
 		if err != nil {
 			return err
 		}
-		if lines := apitext.Lines(files); len(lines) > 0 {
+		lines := apitext.Lines(files)
+		more, err := internalTypes(files, lines)
+		if lines = append(lines, more...); len(lines) > 0 {
+			slices.Sort(lines)
 			apis[apiFile(dir)] = lines
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return apis
+}
+
+// internalType matches a line in which an exported type is an internal one under another name, or embeds it.
+var internalType = regexp.MustCompile(`^type (\w+) (?:=|struct, embedded) \*?(\w+)\.(\w+)$`)
+
+// internalTypes returns the fields and methods that a package exports through types of internal packages.
+func internalTypes(files []*ast.File, lines []string) (more []string, err error) {
+	for _, line := range lines {
+		m := internalType.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		name, pkg, typ := m[1], m[2], m[3]
+		dir := importedDir(files, pkg)
+		if !strings.HasPrefix(dir, "internal/") {
+			continue
+		}
+		theirs, err := parsePackage(dir)
+		if err != nil {
+			return nil, err
+		}
+		member := regexp.MustCompile(`^(type |method \(\*?)` + typ + `((?: struct| interface),|\))`)
+		for _, l := range apitext.Lines(theirs) {
+			if member.MatchString(l) {
+				more = append(more, member.ReplaceAllString(l, "${1}"+name+"${2}"))
+			}
+		}
+	}
+	return more, nil
+}
+
+// importedDir returns the directory of a package that the files import by this name, or "".
+func importedDir(files []*ast.File, name string) string {
+	for _, f := range files {
+		for _, i := range f.Imports {
+			if dir, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module); ours && path.Base(dir) == name {
+				return dir
+			}
+		}
+	}
+	return ""
 }
 
 // apiFile returns the name of the file that lists what the package in dir exports.

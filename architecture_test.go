@@ -48,7 +48,7 @@ var layers = [][]string{
 	{"internal/textfile/textfiletest"},
 	{"internal/edit", "internal/patch"},
 	{"internal/pdf"},
-	{"coding/tools", "internal/prompt", "internal/web", "internal/codesearch", "internal/memory"},
+	{"internal/tools", "internal/prompt", "internal/web", "internal/codesearch", "internal/memory"},
 	{"internal/native", "internal/lsptools"},
 	{"coding"},
 	{"mcp/serve"},

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/internal/prompt"
+	"github.com/reins-agent/reins/internal/tools"
 )
 
 // Family is the vendor whose agent a model was trained for. It selects the tools and instructions that the

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/patch"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/tool"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/tool"
 )
 

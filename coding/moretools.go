@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/internal/codesearch"
 	"github.com/reins-agent/reins/internal/memory"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/tool"
 )
 

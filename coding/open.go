@@ -21,7 +21,6 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/checkpoint"
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
@@ -30,6 +29,7 @@ import (
 	"github.com/reins-agent/reins/internal/gitrisk"
 	"github.com/reins-agent/reins/internal/memory"
 	"github.com/reins-agent/reins/internal/prompt"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/internal/prompt"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"

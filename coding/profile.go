@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/internal/lsptools"
 	"github.com/reins-agent/reins/internal/native"
 	"github.com/reins-agent/reins/internal/patch"
 	"github.com/reins-agent/reins/internal/prompt"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/internal/web"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"

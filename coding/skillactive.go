@@ -11,9 +11,9 @@ import (
 	"sync"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/shell"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/rules"
 )

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/tool"
 )
 

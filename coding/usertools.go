@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )

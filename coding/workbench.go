@@ -9,12 +9,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/callhook"
 	"github.com/reins-agent/reins/internal/gitrisk"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/tool"
 )
 

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/internal/lsp"
 	"github.com/reins-agent/reins/internal/lsptools"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )

@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/internal/lsp"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/internal/lsp"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )

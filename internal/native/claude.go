@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/internal/edit"
 	"github.com/reins-agent/reins/internal/search"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )

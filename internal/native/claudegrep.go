@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/internal/search"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/tool"
 )
 

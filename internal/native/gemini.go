@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/internal/edit"
 	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/internal/textfile"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )

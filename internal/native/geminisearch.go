@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reins-agent/reins/coding/tools"
 	"github.com/reins-agent/reins/internal/search"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/tool"
 )
 

@@ -11,7 +11,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/reins-agent/reins/coding/tools"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/tool"
 )
 
