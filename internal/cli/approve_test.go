@@ -20,6 +20,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -53,10 +54,16 @@ func askedIn(t *testing.T, mode policy.Mode, dir, agent string, tools []tool.Too
 	}
 	a := &asker{host: Host{Stderr: &strings.Builder{}, Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }}, view: &textView{out: io.Discard, side: io.Discard}, dir: dir}
 	a.note(event.Record{Data: event.SubagentStart{ID: "1", Type: "explorer", Task: "count the lines"}})
-	p := &tool.Pipeline{Registry: reg, Agent: agent, Mode: mode, Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
-		q = a.question(ctx, r)
-		return tool.Approval{}, nil
-	}}
+	p := &tool.Pipeline{
+		Registry: reg,
+		Agent:    agent,
+		Policy:   rules.Policy{},
+		Mode:     mode,
+		Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
+			q = a.question(ctx, r)
+			return tool.Approval{}, nil
+		},
+	}
 	p.Run(t.Context(), tool.Call{ID: "1", Name: name, Args: b, Env: e})
 	if q == nil {
 		t.Fatalf("%s %s was not asked about", name, b)

@@ -66,13 +66,6 @@ func callState(item wire.Value, after string) []byte {
 	return e.Buf
 }
 
-// resultRest returns the result item members that ToolResult has no field for.
-func resultRest(item wire.Value) []byte {
-	return wire.Rest(item, func(key string, _ wire.Value) bool {
-		return key == "type" || key == "call_id" || key == "output"
-	})
-}
-
 // withoutID returns the message members that an item without an ID can have.
 func withoutID(message wire.Value) wire.Value {
 	return wire.Rest(message, func(key string, _ wire.Value) bool { return key == "id" || key == "status" })
