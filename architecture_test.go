@@ -58,6 +58,7 @@ var layers = [][]string{
 	{"session"},
 	{"internal/handletest"},
 	{"internal/coder"},
+	{"internal/tui/text"},
 	{"internal/cli"},
 	{
 		"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",

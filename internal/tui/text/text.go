@@ -1,0 +1,63 @@
+// Package text has the styled lines that a terminal shows. A style names the meaning of a span, and a theme gives it
+// colors, so that lines can be laid out once and shown in any theme.
+package text
+
+// Role is the meaning of a span.
+type Role uint8
+
+// Roles of spans. Plain is the terminal's own foreground and background.
+const (
+	Plain Role = iota
+	Dim
+	Accent
+	Success
+	Warning
+	Failure
+	User
+	Heading
+	Quote
+	Code
+	Link
+	Border
+	Selected
+	Match
+	Added
+	Removed
+	AddedWord
+	RemovedWord
+	Keyword
+	String
+	Number
+	Comment
+	Name
+	Kind
+	Roles // the number of roles
+)
+
+// Attr is a set of attributes of a span.
+type Attr uint8
+
+// Attributes of spans.
+const (
+	Bold Attr = 1 << iota
+	Italic
+	Underline
+	Strike
+	Reverse
+)
+
+// Style is how a span is shown.
+type Style struct {
+	Role Role
+	Attr Attr
+	URL  string // of a link; only http, https, mailto and file
+}
+
+// Span is text in one style. It has no control characters: see Clean.
+type Span struct {
+	Text  string
+	Style Style
+}
+
+// Line is a line of spans.
+type Line []Span
