@@ -58,7 +58,7 @@ var layers = [][]string{
 	{"session"},
 	{"internal/handletest"},
 	{"internal/coder"},
-	{"internal/tui/text"},
+	{"internal/tui/text", "internal/tui/keys"},
 	{"internal/cli"},
 	{
 		"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",
