@@ -39,7 +39,7 @@ session is saved. Use it to test a key or an endpoint. Piped input is added to
 the prompt.`,
 		Example: `  reins ask "Why is the sky blue?"
   reins ask --provider anthropic --effort high --stream "Prove it."
-  reins ask --provider chat --base-url http://127.0.0.1:8000/v1 --model qwen3 "Hello"
+  reins ask --provider chat --base-url http://127.0.0.1:8000/v1 "Hello"
   git diff | reins ask "Review this diff."`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := readPrompt(cmd.Context(), h, args)

@@ -191,19 +191,15 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
   reins undo`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-	},
-		newRun(h), newDemo(h), newAsk(h), newCoder(h), newTool(h), newPolicy(h), newHooks(h), newMCP(h), newSkills(h), newMemory(h), newModels(h), newProviders(h), newConfig(h),
-		newSessions(h), newAudit(h), newUndo(h), newRedo(h), newDiff(h), newCost(h), newCompact(h), newTrust(h), newUntrust(h), newWorktrees(h), newDoctor(h), newLogin(h), newLogout(h), newWire(h), newVersion(h),
-	)
-	addVersion(root)
-	usage := root.UsageFunc()
-	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		if cmd.HasSubCommands() { // show only the usage with a subcommand
-			defer func(run func(*cobra.Command, []string) error) { cmd.RunE = run }(cmd.RunE)
-			cmd.RunE = nil
-		}
-		return usage(cmd)
 	})
+	addCommands(root, "Work", newRun(h), newUndo(h), newRedo(h), newDiff(h), newAsk(h), newCoder(h), newDemo(h))
+	addCommands(root, "Sessions", newSessions(h), newCost(h), newCompact(h), newAudit(h), newWorktrees(h), newMemory(h))
+	addCommands(root, "Setup", newConfig(h), newPolicy(h), newTrust(h), newUntrust(h), newMCP(h), newSkills(h), newHooks(h),
+		newModels(h), newProviders(h), newLogin(h), newLogout(h), newDoctor(h))
+	addCommands(root, "Development", newTool(h), newWire(h))
+	root.AddCommand(newVersion(h))
+	addVersion(root)
+	root.SetUsageFunc(printUsage)
 	root.SetHelpCommand(newHelp())
 	root.SetIn(h.Stdin)
 	root.SetOut(h.Stdout)
@@ -216,7 +212,7 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
 // addVersion adds the --version flag. Cobra's own flag uses a template, which would make the program larger; see
 // docs/performance.md.
 func addVersion(root *cobra.Command) {
-	show := root.Flags().BoolP("version", "v", false, "version for reins")
+	show := root.Flags().BoolP("version", "v", false, "print the version")
 	run := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*show {

@@ -84,7 +84,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-var updateScripts = flag.Bool("update", false, "rewrite the files that scripts in testdata compare with")
+var updateScripts = flag.Bool("update", false, "rewrite docs/commands.md and the files that scripts in testdata compare with")
 
 // scriptCommands are the commands of the scripts.
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){

@@ -19,6 +19,7 @@ import (
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	cmd, _, _ := root.Find([]string{"completion"})
+	cmd.Short = "Print a completion script for a shell"
 	group(cmd).Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return usagef("unknown shell %q; use bash, zsh, fish or powershell", args[0])

@@ -272,9 +272,9 @@ func newConfigUnset(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unset [flags] KEY",
 		Short: "Remove one setting",
-		Long: `Remove one setting from a configuration file, so that it has the value of a lower
-layer again. Comments and other settings stay as they are. To remove one rule
-from a list, use "reins policy remove".`,
+		Long: `Remove one setting from a configuration file, so that a lower layer decides
+again. Comments and other settings stay as they are. To remove one rule from a
+list, use "reins policy remove".`,
 		Example: `  reins config unset model
   reins config unset --project permissions.mode`,
 		Args:              wantArgs(1, 1, "one KEY"),

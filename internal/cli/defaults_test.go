@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -103,26 +102,4 @@ func TestDefaults_OfInput(t *testing.T) {
 	if inputTimeout != 5*time.Second || maxInput != 8388608 || listOnTerminal != 40 {
 		t.Errorf("input timeout %v, maximum input %d, sessions on a terminal %d; want 5s, 8388608, 40", inputTimeout, maxInput, listOnTerminal)
 	}
-}
-
-func TestDocs_PageNamesEveryCommandAndFlag(t *testing.T) {
-	page, err := os.ReadFile("../../docs/cli.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var walk func(*cobra.Command)
-	walk = func(cmd *cobra.Command) {
-		if !strings.Contains(string(page), "`"+cmd.CommandPath()) && !strings.Contains(string(page), "`"+cmd.Name()+" ") && !strings.Contains(string(page), "`"+cmd.Name()+"`") {
-			t.Errorf("docs/cli.md does not name %q", cmd.CommandPath())
-		}
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if !strings.Contains(string(page), "`--"+f.Name) && !strings.Contains(string(page), " --"+f.Name) {
-				t.Errorf("docs/cli.md does not name --%s of %q", f.Name, cmd.CommandPath())
-			}
-		})
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
-	}
-	walk(newRoot(Host{}))
 }

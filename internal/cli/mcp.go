@@ -246,15 +246,17 @@ func newMCPAdd(h Host) *cobra.Command {
 
 The command runs in the sandbox, like the commands of the agent: it has no
 network and can write only in the workspace. Use --unconfined for a server that
-needs more. Servers that npx, uvx or docker start need the network: on a terminal,
-Reins asks once whether they may leave the sandbox; otherwise use "reins mcp allow".
+needs more. Servers that npx, uvx or docker start need the network: on a
+terminal, Reins asks once whether they may leave the sandbox; otherwise use
+"reins mcp allow".
 
-The command gets the same environment variables as the commands of the agent, and
-those set with --env. Write ${NAME} to use a variable of your environment without
-saving its value.`,
+The command gets the same environment variables as the agent's commands, and
+the variables set with --env. Write ${NAME} to use a variable from your
+environment without saving its value.`,
 		Example: `  reins mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
-  reins mcp add tracker --header 'Authorization: Bearer ${TRACKER_TOKEN}' https://tracker.example.com/mcp
-  reins mcp add db --env 'DATABASE_URL=${DATABASE_URL}' --unconfined -- db-server --read-only`,
+  reins mcp add tracker --header 'Authorization: Bearer ${TOKEN}' \
+    https://tracker.example.com/mcp
+  reins mcp add db --env 'DB_URL=${DB_URL}' --unconfined -- db-server`,
 		Args: wantArgs(2, anyNumber, "a name and a URL or a command"),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(h, args[0], args[1:]) },
 	}

@@ -188,10 +188,10 @@ func newMCPAllow(h Host, use, short string, allowed bool) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME...",
 		Short: short,
-		Long: short + `, for this project. This is for servers that are
-started by npx, uvx, docker and the like, which need more than the sandbox
-permits. The decision applies to the command that the server has now: if that
-changes, Reins asks again.`,
+		Long: short + `, for this project.
+This is for servers that npx, uvx, docker and similar programs start, which need
+more than the sandbox permits. The decision applies to the server's current
+command. If the command changes, Reins asks again.`,
 		Args: wantArgs(1, anyNumber, "names of servers"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			list, err := h.serversHere(".")

@@ -120,7 +120,7 @@ func newMemoryShow(h Host) *cobra.Command {
 func newMemoryEdit(h Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit",
-		Short: "Edit the notes of the project, or your own, with $VISUAL or $EDITOR",
+		Short: "Edit project notes or your own notes with $VISUAL or $EDITOR",
 		Args:  wantArgs(0, 0, "no arguments"),
 	}
 	scope := scopeFlag(cmd)

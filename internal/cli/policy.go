@@ -191,14 +191,14 @@ type policyCheck struct {
 func newPolicyCheck(h Host) *cobra.Command {
 	var o policyCheck
 	cmd := &cobra.Command{
-		Use:   "check {--command CMD | --tool NAME [--args JSON] | --jsonl}",
+		Use:   "check {--command CMD | --tool NAME | --jsonl}",
 		Short: "Explain whether a call would be allowed",
 		Long: `Explain whether a command or a tool call would be allowed, and which rule
 decides. Nothing is run. The exit code is 0 if it would be allowed, 4 if it
 would need approval and 1 if it would be denied. With --jsonl, the exit code is
 0 if all input was read.`,
 		Example: `  reins policy check --command 'git log | head'
-  reins policy check --mode acceptEdits --tool write_file --args '{"file_path":"a.txt","content":""}'
+  reins policy check --tool read_file --args '{"file_path":"a.txt"}'
   reins policy check --rules rules.json --jsonl < queries.jsonl`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, h) },

@@ -32,8 +32,10 @@ default in your user configuration. A RULE has one of these forms:
 
   Bash(npm test)            this command
   Bash(npm run build:*)     this command with any additional arguments
-  Read(src/**)              reading files that match a .gitignore pattern, with any tool or command
-  Edit(/docs/*.md)          changing and deleting them; a leading slash is the working directory
+  Read(src/**)              reading files that match a .gitignore pattern, with
+                            any tool or command
+  Edit(/docs/*.md)          changing and deleting them; a leading slash is the
+                            working directory
   WebFetch(domain:go.dev)   connecting to a host
   mcp__server               the tools of an MCP server
   grep                      a tool by its name

@@ -17,8 +17,8 @@ func newProviders(h Host) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "providers",
 		Short: "List model providers, and test their keys",
-		Long: `List the model providers that Reins knows, and test those that have a key. Choose
-one with --provider, REINS_PROVIDER or "reins config set provider NAME".`,
+		Long: `List the model providers that Reins knows, and test those that have a key.
+Choose one with --provider, REINS_PROVIDER or "reins config set provider NAME".`,
 		Example: `  reins providers list
   reins providers test openrouter`,
 	}, newProvidersList(h), newProvidersTest(h))
@@ -28,9 +28,9 @@ func newProvidersList(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List all providers, those that can be used first",
-		Long: `List all providers, those that can be used first. KEY is the environment variable
-for the key, FOUND is where the key was found. In a URL, {NAME} stands for an
+		Short: "List all providers, usable providers first",
+		Long: `List all providers, usable providers first. KEY is the environment variable for
+the key, FOUND is where the key was found. In a URL, {NAME} stands for an
 environment variable that must be set too. No provider is called.`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {

@@ -74,9 +74,9 @@ directory until the task is done. Its answer goes to standard output, its
 progress to standard error.
 
 The agent may read files in the working directory, and run commands that only
-read there. For anything else, Reins asks on the terminal, or refuses if there is
-none. Use --mode and rules ("reins policy") to be asked less often, or --yes to
-approve everything.
+read there. For anything else, Reins asks on the terminal, or refuses if there
+is none. Use --mode and rules ("reins policy") to be asked less often, or --yes
+to approve everything.
 
 Every run is saved as a session. Use --continue or --resume to continue it, even
 after a crash, and "reins undo" to undo its last prompt, including file changes.

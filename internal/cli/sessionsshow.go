@@ -32,7 +32,7 @@ func newSessionsShow(h Host) *cobra.Command {
 record number, for use in "reins sessions fork ID@N".`,
 		Example: `  reins sessions show K3ZQ
   reins sessions show K3ZQ --events
-  reins sessions show K3ZQ --json | jq -r 'select(.kind == "TOOL_CALL_START") | .data.name'`,
+  reins sessions show K3ZQ --json | jq -r 'select(.kind == "WARNING") | .data'`,
 		Args: wantArgs(1, 1, "one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), h, args[0]) },
 	}

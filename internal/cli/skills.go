@@ -24,8 +24,8 @@ const skillsHelp = `List, show and check skills: instructions for a kind of task
 agentskills.io. The model loads a skill when a task matches its description. You
 can use one yourself: reins run '/NAME ARGS'.
 
-Commands and agents of Claude Code, prompts of codex and commands of gemini-cli
-are skills too. Those of a project are used only if you trust it ("reins trust").`
+Claude Code commands and agents, codex prompts and gemini-cli commands are
+skills too. Project skills are used only in trusted projects ("reins trust").`
 
 // findSkills finds the skills for a directory. Skills of the project are used only if it is trusted.
 func (h Host) findSkills(s *config.Settings, dir string, trusted bool) (*skill.Registry, error) {

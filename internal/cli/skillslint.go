@@ -34,7 +34,7 @@ the skill. docs/skills.md lists the rules.
 In GitHub Actions, findings are also printed as annotations and added to the
 step summary.`,
 		Example: `  reins skills lint .claude/skills
-  reins skills lint --strict skills/*           # fails at severity HIGH or CRITICAL
+  reins skills lint --strict skills/*      # fails at severity HIGH or CRITICAL
   reins skills lint --json . | jq 'select(.valid | not) | .path'`,
 		Args: wantArgs(1, anyNumber, "at least one PATH"),
 		RunE: func(_ *cobra.Command, paths []string) error { return o.run(h, paths) },
