@@ -90,14 +90,14 @@ func TestDocs_GoExamplesAreCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	var compiled strings.Builder
-	for _, file := range append(files, "docs_test.go") {
+	for _, file := range append(files, "docs_test.go", "pages_test.go") {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		compiled.WriteString(dedent(string(b)))
 	}
-	for _, page := range []string{"hosts", "mcp", "permissions"} {
+	for _, page := range []string{"hosts", "mcp", "permissions", "embedding", "write-a-tool"} {
 		b, err := os.ReadFile("../docs/" + page + ".md")
 		if err != nil {
 			t.Fatal(err)
