@@ -59,6 +59,7 @@ var layers = [][]string{
 	{"internal/handletest"},
 	{"internal/coder"},
 	{"internal/tui/text", "internal/tui/keys"},
+	{"internal/tui/edit"},
 	{"internal/cli"},
 	{
 		"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",
@@ -210,6 +211,7 @@ var hostFiles = []string{
 	"internal/prompt/userdocs.go",
 	"internal/realpath",
 	"internal/trust",
+	"internal/tui/edit",
 	"internal/web/dial.go",
 	"internal/wire/media.go",
 	"internal/words",
