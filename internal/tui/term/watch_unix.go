@@ -1,0 +1,60 @@
+//go:build unix
+
+package term
+
+import (
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// watchdog is a shell that restores the terminal when this process ends without having done so, and then prints the report
+// of a crash. It holds nothing but the terminal and a pipe.
+type watchdog struct {
+	cmd  *exec.Cmd
+	pipe *os.File
+	once sync.Once
+}
+
+const watchScript = `trap "" HUP INT QUIT TERM TSTP
+IFS= read -r line
+[ "$line" = quit ] && exit
+printf %s "$1"
+stty "$2" <&1 2>/dev/null || stty sane <&1
+[ -n "$line" ] && printf '%s\n' "$line" && exec cat`
+
+// startWatchdog starts a watchdog. Without a shell there is none.
+func startWatchdog(out *os.File, leave string, raw *rawState) *watchdog {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", watchScript, "reins", leave, raw.settings())
+	cmd.Stdin, cmd.Stdout = r, out
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true} // signals of the terminal do not reach it
+	if err := cmd.Start(); err != nil {
+		_ = w.Close()
+		return nil
+	}
+	_ = debug.SetCrashOutput(w, debug.CrashOptions{})
+	return &watchdog{cmd: cmd, pipe: w}
+}
+
+// stop ends the watchdog.
+func (w *watchdog) stop() {
+	w.once.Do(func() {
+		_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
+		_, _ = w.pipe.WriteString("quit\n")
+		_ = w.pipe.Close()
+		kill := time.AfterFunc(500*time.Millisecond, func() { _ = w.cmd.Process.Kill() })
+		_ = w.cmd.Wait()
+		kill.Stop()
+	})
+}
