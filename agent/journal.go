@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,8 @@ func (s *Session) describe(ctx context.Context) error {
 	if s.config.Store == nil || s.depth > 0 {
 		return nil
 	}
+	s.describing.Lock()
+	defer s.describing.Unlock()
 	s.described = time.Now()
 	total := s.Total()
 	s.tree.mu.Lock()
@@ -85,6 +88,21 @@ func (s *Session) describe(ctx context.Context) error {
 	}
 	s.tree.mu.Unlock()
 	return s.log.SetMeta(context.WithoutCancel(ctx), *m)
+}
+
+// Title returns the session's title, or else its first prompt.
+func (s *Session) Title() string {
+	s.describing.Lock()
+	defer s.describing.Unlock()
+	return cmp.Or(s.meta.Title, s.meta.Prompt)
+}
+
+// SetTitle sets the session's title in the store, or clears it with "". The session may be working.
+func (s *Session) SetTitle(ctx context.Context, title string) error {
+	s.describing.Lock()
+	defer s.describing.Unlock()
+	s.meta.Title = title
+	return s.log.SetMeta(ctx, s.meta)
 }
 
 // userText returns the start of the user's first message.

@@ -56,10 +56,12 @@ type Session struct {
 	sent      []llm.Message
 	meta      event.Meta
 	described time.Time // when meta was last saved
-	resumed   bool
-	started   bool // SessionStart hooks have run
-	warned    bool // a missing approver was reported
-	shrinking bool // PreCompact hooks have run, and the conversation is not compacted yet
+
+	describing sync.Mutex // held while meta is saved; guards its title
+	resumed    bool
+	started    bool // SessionStart hooks have run
+	warned     bool // a missing approver was reported
+	shrinking  bool // PreCompact hooks have run, and the conversation is not compacted yet
 }
 
 // tree is shared by all agents in a session.

@@ -11,7 +11,7 @@ import (
 // Command expands user input that begins with a prompt name, such as "/mcp__server__prompt ARG...". The words after the
 // name are its arguments, in order; the last argument gets the rest of the input. It reports false for other input.
 func (c *Client) Command(ctx context.Context, input string) (parts []llm.Part, ok bool, err error) {
-	name, rest, _ := strings.Cut(strings.TrimSpace(input), " ")
+	name, rest, _ := strings.Cut(strings.TrimRight(input, " \t\r\n"), " ")
 	if !strings.HasPrefix(name, "/mcp__") {
 		return nil, false, nil
 	}

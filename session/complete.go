@@ -20,6 +20,13 @@ const (
 // Complete implements [Handle]. It does not offer what ignore files exclude. Files whose name begins with the text come
 // first, then the shortest paths.
 func (l *Local) Complete(ctx context.Context, c Completion) ([]string, error) {
+	if c.Command {
+		if l.options.Registry == nil {
+			return []string{}, nil
+		}
+		list, err := l.options.Registry.Complete(ctx, l, c.Text)
+		return list[:min(len(list), cmp.Or(c.Limit, completed))], err
+	}
 	e := l.agent.Env()
 	found, err := search.Glob(ctx, e, search.GlobQuery{Pattern: "**", Limit: searched, Timeout: time.Second})
 	if err != nil {

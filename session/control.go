@@ -1,9 +1,9 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
@@ -43,6 +43,14 @@ func (l *Local) Withdraw(_ context.Context, seq event.Seq) error { return known(
 
 // Reconfigure implements [Handle].
 func (l *Local) Reconfigure(ctx context.Context, c Settings) error {
+	if c.Title != nil {
+		if err := l.agent.SetTitle(ctx, strings.Join(strings.Fields(*c.Title), " ")); err != nil {
+			return err
+		}
+	}
+	if c.Title = nil; c == (Settings{}) {
+		return nil
+	}
 	return known(l.agent.Reconfigure(ctx, agent.Change{Provider: c.Provider, Model: c.Model, Effort: c.Effort, Mode: c.Mode}))
 }
 
@@ -81,14 +89,4 @@ func (l *Local) SteerAgent(_ context.Context, name string, in Input) error {
 // StopAgent implements [Handle].
 func (l *Local) StopAgent(_ context.Context, name string) error {
 	return known(l.agent.StopAgent(name))
-}
-
-// Commands implements [Handle].
-func (l *Local) Commands(context.Context) ([]Command, error) {
-	if l.options.Commands == nil {
-		return []Command{}, nil
-	}
-	list := slices.Clone(l.options.Commands())
-	slices.SortStableFunc(list, func(a, b Command) int { return cmp.Compare(a.Name, b.Name) })
-	return list, nil
 }

@@ -58,7 +58,7 @@ type Handle interface {
 	// waited for it continues.
 	Answer(ctx context.Context, id string, a ask.Answer) error
 
-	// Reconfigure changes model, effort or permission mode, at the next safe point.
+	// Reconfigure changes model, effort or permission mode, at the next safe point, or the title.
 	Reconfigure(ctx context.Context, s Settings) error
 	// Compact summarizes the conversation to free room in the model's context window. The session must be idle.
 	Compact(ctx context.Context) (event.Compaction, error)
@@ -74,9 +74,13 @@ type Handle interface {
 	SteerAgent(ctx context.Context, name string, in Input) error
 	StopAgent(ctx context.Context, name string) error
 
-	// Commands lists the commands of the session that Submit understands, such as skills.
+	// Commands lists the commands of the session: its own, such as /model, and prompts, such as skills.
 	Commands(ctx context.Context) ([]Command, error)
-	// Complete completes the path of a file in the working directory.
+	// Run runs a line that begins with "/" as a command. It does not submit anything: if the result has an input, the
+	// caller submits it. Submit runs commands too, but returns nothing of what they show. The error is an
+	// *[UnknownCommandError] if there is no such command, and an *[UnavailableError] if it cannot be used now.
+	Run(ctx context.Context, line string) (Result, error)
+	// Complete completes the path of a file in the working directory, or the last word of a command line.
 	Complete(ctx context.Context, c Completion) ([]string, error)
 
 	// Close releases the handle. It ends a session of this process, and detaches from a session of another.
@@ -161,6 +165,7 @@ type Settings struct {
 	Model    string      `json:"model,omitempty"`
 	Effort   *string     `json:"effort,omitempty"` // "" is the provider's default
 	Mode     policy.Mode `json:"mode,omitempty"`
+	Title    *string     `json:"title,omitempty"` // "" removes it
 }
 
 // Agent is an agent of the session.
@@ -176,18 +181,4 @@ type Agent struct {
 	Turns    int                  `json:"turns"`
 	Usage    llm.Usage            `json:"usage"`
 	Pending  int                  `json:"pending,omitempty"` // tool calls that wait for an approval
-}
-
-// Command is a command that Submit understands: the input "/name arguments".
-type Command struct {
-	Name      string `json:"name"`
-	Summary   string `json:"summary"`
-	Arguments string `json:"arguments,omitempty"` // such as "[FILE]"
-	Source    string `json:"source"`              // "skill", "command" or "mcp"
-}
-
-// Completion asks for paths that begin with or contain a text.
-type Completion struct {
-	Text  string `json:"text"`
-	Limit int    `json:"limit,omitempty"` // default 20
 }

@@ -39,8 +39,10 @@ type Options struct {
 	Places []ask.Place
 	Save   func(layer string, rules []string) error
 
-	// Commands lists the session's commands. Submit submits an input, which may be one of them; it defaults to
-	// [agent.Session.Submit].
+	// Registry runs the session's commands; nil means that there are none but Commands.
+	Registry Registry
+	// Commands lists the commands that are prompts, such as skills. Submit submits an input, which may be one of them; it
+	// defaults to [agent.Session.Submit].
 	Commands func() []Command
 	Submit   func(ctx context.Context, s *agent.Session, text string, more ...llm.Part) (agent.Outcome, error)
 
@@ -53,7 +55,6 @@ type Local struct {
 	agent   *agent.Session
 	options Options
 	saved   bool
-	title   string
 
 	ctx    context.Context // of all work; cancelled by Close
 	cancel context.CancelFunc
@@ -81,7 +82,6 @@ func Open(ctx context.Context, c coding.Config, o Options) (*Local, error) {
 		options: o,
 		applied: make(chan struct{}),
 		saved:   !c.NoSave || c.Session.Store != nil,
-		title:   c.Session.Meta.Prompt,
 	}
 	c.Session.Approve, c.Later, c.Restored = l.approve, l.decideLater, l.restored
 	s, err := coding.Open(ctx, c)
@@ -141,12 +141,12 @@ func (l *Local) ID() string { return l.agent.ID() }
 
 // Info implements [Handle].
 func (l *Local) Info(ctx context.Context) (i Info, err error) {
-	setup := l.agent.Setup()
+	setup, title := l.agent.Setup(), l.agent.Title()
 	err = l.current(ctx, func(s *view.State) {
 		i = Info{
 			ID:       l.ID(),
 			Dir:      l.agent.Env().Info().Dir,
-			Title:    l.title,
+			Title:    title,
 			Provider: setup.Provider,
 			Model:    setup.Model,
 			Effort:   setup.Effort,
@@ -281,6 +281,19 @@ func (l *Local) Submit(ctx context.Context, in Input) error {
 	more, err := in.media()
 	if err != nil {
 		return err
+	}
+	if l.options.Registry != nil && !in.Plain && l.agent.Question() == "" { // an answer is not a command
+		r, ok, err := l.options.Registry.Run(ctx, l, in.Text)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			in.Plain = true
+		case r.Submit == nil:
+			return nil
+		default:
+			in.Text, in.Plain = r.Submit.Text, r.Submit.Plain
+		}
 	}
 	return l.start(ctx, func(ctx context.Context) (agent.Outcome, error) {
 		if l.options.Submit != nil && !in.Plain && l.agent.Question() == "" { // an answer is not a command

@@ -39,7 +39,7 @@ var command = lazy.Regexp(`(?s)^/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+(.*)
 // Expand returns the skill that the input "/name args" invokes. It returns nil if r is nil or the input does not have
 // this form. An unknown name is an error, unless exists reports that it is a file path.
 func (r *Registry) Expand(input string, exists func(path string) bool) (*Invocation, error) {
-	input = strings.TrimSpace(input)
+	input = strings.TrimRight(input, " \t\r\n")
 	if r == nil || !strings.HasPrefix(input, "/") {
 		return nil, nil
 	}

@@ -12,14 +12,15 @@ func TestExpand_FindsTheSkillOfACommand(t *testing.T) {
 	r.Add(&Skill{Name: "inner", Instructions: "x", ModelInvoked: true})
 	exists := func(path string) bool { return path == "/tmp" }
 	for input, want := range map[string]string{
-		"/greet Ann":             "Greet Ann.",
-		"  /hi  Ann  and Bob\nx": "Greet Ann  and Bob\nx.",
-		"/greet":                 "Greet .",
-		"greet /greet":           "",
-		"/tmp is full":           "",
-		"/usr/bin is full":       "",
-		"/ greet":                "",
-		"// comment":             "",
+		"/greet Ann":            "Greet Ann.",
+		"/hi  Ann  and Bob\nx ": "Greet Ann  and Bob\nx.",
+		"/greet":                "Greet .",
+		"greet /greet":          "",
+		"/tmp is full":          "",
+		"/usr/bin is full":      "",
+		"/ greet":               "",
+		" /greet Ann":           "",
+		"// comment":            "",
 	} {
 		inv, err := r.Expand(input, exists)
 		switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/command"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/home"
@@ -41,6 +42,7 @@ func Run(t *testing.T, open Open) {
 		"TheModelAsks":                      question,
 		"UndoPreviewsAndKeepsOthersChanges": undo,
 		"SettingsChange":                    settings,
+		"CommandsRun":                       commands,
 		"SubagentsAreListed":                subagents,
 		"OtherQuestionsAreAnswered":         inquiries,
 		"PathsAreCompleted":                 completion,
@@ -89,8 +91,9 @@ func newRig(t *testing.T, open Open) *rig {
 			r.rules = append(r.rules, rules...)
 			return nil
 		},
+		Registry: command.New(command.Host{Models: llm.DefaultCatalogue()}),
 		Commands: func() []session.Command {
-			return []session.Command{{Name: "shout", Summary: "Say it louder", Source: "skill"}}
+			return []session.Command{{Name: "shout", Summary: "Say it louder", Source: session.SourceSkill}}
 		},
 		Submit: func(ctx context.Context, s *agent.Session, text string, more ...llm.Part) (agent.Outcome, error) {
 			if rest, ok := strings.CutPrefix(text, "/shout "); ok {
@@ -368,9 +371,53 @@ func settings(t *testing.T, r *rig) {
 	if r.done(); r.file("a.txt") != "x" {
 		t.Error("the edit was not accepted in mode acceptEdits")
 	}
+}
+
+func commands(t *testing.T, r *rig) {
 	list, err := r.Commands(t.Context())
-	if r.check(err); len(list) != 1 || list[0].Name != "shout" {
-		t.Errorf("the commands are %+v", list)
+	r.check(err)
+	for _, want := range []session.Command{
+		{Name: "shout", Summary: "Say it louder", Source: session.SourceSkill},
+		{Name: "exit", Aliases: []string{"quit"}, Summary: "Close the session", Source: session.SourceBuiltin},
+	} {
+		if !slices.ContainsFunc(list, func(c session.Command) bool { return cmp.Equal(c, want) }) {
+			t.Errorf("the commands are %+v, want also %+v", list, want)
+		}
+	}
+	res, err := r.Run(t.Context(), "/mode plan")
+	r.check(err)
+	if i, err := r.Info(t.Context()); err != nil || i.Mode != policy.ModePlan || !strings.Contains(res.Text, "plan") {
+		t.Errorf("the command shows %+v, and the mode is %s (%v)", res, i.Mode, err)
+	}
+	res, err = r.Run(t.Context(), "/status")
+	if r.check(err); len(res.Tables) != 1 || len(res.Tables[0].Rows) == 0 {
+		t.Errorf("the status is %+v", res)
+	}
+	res, err = r.Run(t.Context(), "/shout it")
+	r.check(err)
+	if want := (session.Result{Action: session.ActionSubmit, Submit: &session.Input{Text: "/shout it"}}); !cmp.Equal(res, want) {
+		t.Errorf("a prompt becomes %+v", res)
+	}
+	_, err = r.Run(t.Context(), "/mdoe")
+	if unknown, ok := errors.AsType[*session.UnknownCommandError](err); !ok || !slices.Contains(unknown.Near, "mode") {
+		t.Errorf("an unknown command failed with %v", err)
+	}
+	_, err = r.Run(t.Context(), "/diff")
+	if _, ok := errors.AsType[*session.UnavailableError](err); !ok {
+		t.Errorf("a command that is not available failed with %v", err)
+	}
+	r.check(r.Submit(t.Context(), session.Input{Text: "/mode default"}))
+	if i, err := r.Info(t.Context()); err != nil || i.Mode != policy.ModeDefault {
+		t.Errorf("the mode is %s (%v)", i.Mode, err)
+	}
+	words, err := r.Complete(t.Context(), session.Completion{Text: "/mode acc", Command: true})
+	if r.check(err); !slices.Equal(words, []string{"acceptEdits"}) {
+		t.Errorf("completed to %q", words)
+	}
+	title := "Fix it"
+	r.check(r.Reconfigure(t.Context(), session.Settings{Title: &title}))
+	if i, err := r.Info(t.Context()); err != nil || i.Title != title {
+		t.Errorf("the title is %q (%v)", i.Title, err)
 	}
 }
 

@@ -1,0 +1,41 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/reins-agent/reins/session"
+)
+
+// within returns a path in a directory, unless it is absolute.
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// runExport writes an archive. It does not replace a file.
+func runExport(ctx context.Context, t Target, args string) (session.Result, error) {
+	i, err := t.Info(ctx)
+	if err != nil {
+		return session.Result{}, err
+	}
+	path := args
+	if path == "" {
+		path = i.ID + ".tar"
+	}
+	path = within(i.Dir, path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return session.Result{}, err
+	}
+	err = errors.Join(t.Sessions.Export(ctx, session.ExportOptions{Session: i.ID}, io.Writer(f)), f.Close())
+	if err != nil {
+		return session.Result{}, errors.Join(err, os.Remove(path))
+	}
+	return session.Result{Text: "Exported to " + path + "."}, nil
+}
