@@ -61,7 +61,8 @@ var layers = [][]string{
 	{"internal/coder"},
 	{"internal/tui/text", "internal/tui/keys"},
 	{"internal/tui/edit"},
-	{"internal/tui/term", "internal/tui/screen", "internal/tui/theme", "internal/tui/tuitest"},
+	{"internal/tui/term", "internal/tui/screen", "internal/tui/theme", "internal/tui/tuitest", "internal/tui/render"},
+	{"internal/tui/transcript"},
 	{"internal/cli"},
 	{
 		"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",
