@@ -132,6 +132,12 @@ func (b *Buffer) pasteLabel(lines, runes int) string {
 
 // image inserts an image.
 func (b *Buffer) image(i Image) {
+	b.begin(other)
+	b.replace(b.caret, b.caret, b.addImage(i))
+}
+
+// addImage returns the character for the fold of an image.
+func (b *Buffer) addImage(i Image) string {
 	n := 1
 	for _, f := range b.folds {
 		if f.Image != nil {
@@ -142,8 +148,7 @@ func (b *Buffer) image(i Image) {
 	if i.Name != "" {
 		label = fmt.Sprintf("[image #%d, %s]", n, i.Name)
 	}
-	b.begin(other)
-	b.replace(b.caret, b.caret, b.add(Fold{Image: &i, label: label}))
+	return b.add(Fold{Image: &i, label: label})
 }
 
 // thousands writes a number with commas.
