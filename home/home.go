@@ -87,6 +87,16 @@ func (d Dir) Trust() string { return d.join("trust") }
 // Memory returns the directory for project notes.
 func (d Dir) Memory() string { return d.join("memory") }
 
+// Input returns the directory for what the user typed in a workspace: messages that were sent, and drafts. The workspace
+// is identified by its real path.
+func (d Dir) Input(workspace string) (string, error) {
+	name, err := nameOf(workspace)
+	if err != nil {
+		return "", err
+	}
+	return d.join("input", name), nil
+}
+
 // MCPLogs returns the directory for MCP server logs.
 func (d Dir) MCPLogs() string { return d.join("mcp") }
 
@@ -120,6 +130,7 @@ func (d Dir) Protected() []string {
 		d.Checkpoints(),
 		d.Trust(),
 		filepath.Dir(d.Audit()),
+		d.join("input"),
 		d.MCPLogs(),
 		d.Plans(),
 		d.Models(),
@@ -173,12 +184,21 @@ func (d Dir) OpenCheckpoints(workspace string) (*checkpoint.Store, error) {
 
 // checkpointsOf returns the checkpoint directory for a workspace, which is identified by its real path.
 func (d Dir) checkpointsOf(workspace string) (string, error) {
+	name, err := nameOf(workspace)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(d.Checkpoints(), name), nil
+}
+
+// nameOf returns the name of a workspace's directory.
+func nameOf(workspace string) (string, error) {
 	real, err := realpath.Dir(workspace)
 	if err != nil {
 		return "", fmt.Errorf("cannot find directory %s: %w", workspace, err)
 	}
 	sum := sha256.Sum256([]byte(real))
-	return filepath.Join(d.Checkpoints(), plainName(filepath.Base(real))+"-"+hex.EncodeToString(sum[:6])), nil
+	return plainName(filepath.Base(real)) + "-" + hex.EncodeToString(sum[:6]), nil
 }
 
 // plainName returns a similar file name that is valid on every system.

@@ -3,6 +3,8 @@ package home
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -71,5 +73,20 @@ func TestCheckpointDir_IsReadableAndOnePerWorkspace(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(state); err != nil || len(entries) > 0 {
 		t.Errorf("%v was made, %v", entries, err)
+	}
+}
+
+func TestInput_IsProtectedAndOnePerWorkspace(t *testing.T) {
+	d := Dir(t.TempDir())
+	one, err1 := d.Input(t.TempDir())
+	two, err2 := d.Input(t.TempDir())
+	if err1 != nil || err2 != nil || one == two {
+		t.Errorf("%s, %s, %v, %v", one, two, err1, err2)
+	}
+	if !slices.Contains(d.Protected(), filepath.Dir(one)) {
+		t.Errorf("%s is not protected: %q", one, d.Protected())
+	}
+	if _, err := d.Input(string(d) + "/none"); err == nil {
+		t.Error("a directory that is not there has a directory for input")
 	}
 }
