@@ -139,7 +139,7 @@ func (s *Session) grants(ctx context.Context, r tool.Request) (list []event.Gran
 	return list
 }
 
-var errNobody = errors.New("it needs an approval, and there is nobody to ask")
+var errNobody = errors.New("needs approval, but no approver is configured")
 
 // answered stops waiting for Resolve.
 func (s *Session) answered(id string) {
@@ -267,7 +267,7 @@ func (s *Session) Resolve(_ context.Context, callID string, a tool.Approval) err
 func (s *Session) resolve(id string, a tool.Approval) error {
 	if waiting, ok := s.waiting[id]; ok {
 		if waiting == nil {
-			return fmt.Errorf("the tool call %q was answered already", id)
+			return fmt.Errorf("tool call %q has already been answered", id)
 		}
 		s.waiting[id] = nil // until the answer is recorded
 		waiting <- approval{Approval: a}

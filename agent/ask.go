@@ -138,7 +138,7 @@ func (s *Session) Answer(ctx context.Context, answers ...Answer) (Outcome, error
 // answerText returns answers as text for the model.
 func answerText(questions []event.Question, answers []Answer) (string, error) {
 	if len(questions) != len(answers) || len(answers) == 0 {
-		return "", fmt.Errorf("%d answers to %d questions: give one to each", len(answers), len(questions))
+		return "", fmt.Errorf("got %d answers for %d questions", len(answers), len(questions))
 	}
 	var b strings.Builder
 	for i, a := range answers {

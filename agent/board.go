@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 
 	"github.com/reins-agent/reins/agent/step"
@@ -30,7 +30,7 @@ func (s *Session) StopAgent(name string) error {
 		return err
 	}
 	if a.parent == nil {
-		return fmt.Errorf("%s is the session itself: close it instead", step.Main)
+		return errors.New("cannot stop the main agent; close the session instead")
 	}
 	a.retire()
 	return nil

@@ -180,9 +180,9 @@ func TestTasks_ToolsSayWhatTheyDid(t *testing.T) {
 		"Created task_1.", "Created task_2.",
 		"task_1 [pending] Read\ntask_2 [pending] Write (blocked by task_1)\n", "task_1 [pending] Read\narea: docs\n\nall of it\n",
 		"Nothing was changed: task_2 is blocked by task_1 (pending).", "task_1 [in_progress, main] Read\narea: docs\n\nall of it\n", "task_1 [in_progress, main] Read\n",
-		"There is no task to claim: none is pending, or all of them are blocked or assigned.", "task_1 [completed, main] Read\narea: docs\n\nall of it\n\nOutput:\n42 pages\n",
+		"No task available: all are blocked, assigned or done.", "task_1 [completed, main] Read\narea: docs\n\nall of it\n\nOutput:\n42 pages\n",
 		"42 pages", "task_2 [cancelled] Write (blocked by task_1)\n", "Nothing was changed: task_2 is cancelled, which is final.",
-		"There are no such tasks.\n", "task_1 [completed, main] Read\n", `Nothing was changed: unknown task "task_7".`, "Nothing was changed: task_id is missing.",
+		"No matching tasks.\n", "task_1 [completed, main] Read\n", `Nothing was changed: unknown task "task_7".`, "Nothing was changed: task_id is missing.",
 	}
 	if got := resultsBy(s, ""); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

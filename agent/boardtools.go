@@ -165,7 +165,7 @@ func (s *Session) runTaskList(_ context.Context, _ *tool.Call, in taskListIn) (t
 			out.WriteString(taskLine(d))
 		}
 	}
-	return tool.Result{Output: tool.Text(cmp.Or(out.String(), "There are no such tasks.\n"))}, nil
+	return tool.Result{Output: tool.Text(cmp.Or(out.String(), "No matching tasks.\n"))}, nil
 }
 
 // inProgress is another spelling of event.TaskInProgress.
@@ -213,7 +213,7 @@ func (s *Session) runTaskUpdate(ctx context.Context, _ *tool.Call, in taskUpdate
 	})
 	switch {
 	case errors.Is(err, errNoTask):
-		return tool.Success("There is no task to claim: none is pending, or all of them are blocked or assigned."), nil
+		return tool.Success("No task available: all are blocked, assigned or done."), nil
 	case err != nil:
 		return refuse(err)
 	}

@@ -142,7 +142,7 @@ func (s *Session) closeOwned() (err error) {
 		err = errors.Join(err, guarded("a closer", c.Close))
 	}
 	if err != nil {
-		return fmt.Errorf("cannot close what the session owns: %w", err)
+		return fmt.Errorf("close session resources: %w", err)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func enterPlanMode() tool.Tool {
 		Input:       json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`),
 	}, tool.Nothing[struct{}], func(_ context.Context, c *tool.Call, _ struct{}) (tool.Result, error) {
 		if c.Mode == policy.ModeDontAsk { // it denies calls that plan mode asks about
-			return tool.Failure(tool.PermissionDenied, "Mode dontAsk does not change to plan mode, because nobody can approve the plan. Write the plan as text instead."), nil
+			return tool.Failure(tool.PermissionDenied, "Plan mode is not available in dontAsk mode: the plan could not be approved. Write the plan as text instead."), nil
 		}
 		return tool.Success("Plan mode is on. Explore and make a plan. Then present it with exit_plan_mode; if the user approves it, you can make changes."), nil
 	})
@@ -45,7 +45,7 @@ func exitPlanMode() tool.Tool {
 		return []policy.Access{}
 	}, func(_ context.Context, c *tool.Call, _ exitPlanIn) (tool.Result, error) {
 		if c.Mode != policy.ModePlan {
-			return tool.Failure(tool.ValidationError, "Plan mode is not on: make the changes without asking for the approval of a plan."), nil
+			return tool.Failure(tool.ValidationError, "Plan mode is off. Make the changes directly."), nil
 		}
 		return tool.Success("The user approved the plan. Plan mode is off: carry out the plan."), nil
 	})

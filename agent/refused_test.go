@@ -35,7 +35,7 @@ func TestOutcome_ListsTheCallsThatWereRefused(t *testing.T) {
 		t.Fatalf("got %+v, want StatusDone and 2 refused calls", out)
 	}
 	write, erase := out.Refused[0], out.Refused[1]
-	if write.Tool != "write" || write.Code != "writes" || !strings.Contains(write.Reason, "there is nobody to ask") || write.ID == "" {
+	if write.Tool != "write" || write.Code != "writes" || !strings.Contains(write.Reason, "no approver is configured") || write.ID == "" {
 		t.Errorf("got %+v", write)
 	}
 	if erase.Tool != "erase" || erase.Code != "erases" || !strings.Contains(erase.Reason, "it erases") {

@@ -277,7 +277,7 @@ func TestSession_ApprovalsAreRecordedAndRefusedWithoutAHost(t *testing.T) {
 		allowed bool
 		text    string
 	}{
-		{nil, false, "nobody to ask"},
+		{nil, false, "no approver is configured"},
 		{func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{Allow: true}, nil }, true, "0"},
 		{func(context.Context, tool.Request) (tool.Approval, error) {
 			return tool.Approval{Message: "not today"}, nil

@@ -270,5 +270,5 @@ func (c *Schedule) delete(_ context.Context, _ *tool.Call, in cronID) (tool.Resu
 			return res, nil
 		}
 	}
-	return tool.Failure(tool.ValidationError, "There is no job %q. Use cron_list.", in.ID), nil
+	return tool.Failure(tool.ValidationError, "Unknown job %q; cron_list lists all jobs.", in.ID), nil
 }

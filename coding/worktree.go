@@ -253,7 +253,7 @@ func (w *worktrees) enter(ctx context.Context, _ *tool.Call, in enterIn) (tool.R
 	if err != nil {
 		return failedTree(err), nil
 	}
-	res := tool.Success("From the next step on, you work in %s, worktree %s, on branch %s. Files in %s are not accessible. Submodules are empty, and Git LFS files are pointers.",
+	res := tool.Success("Switched to worktree %[2]s at %[1]s (branch %[3]s). %[4]s is no longer accessible. Submodules are empty, and Git LFS files are pointers.",
 		t.Dir(), t.Name(), t.Branch(), w.home.Info().Dir)
 	if id != "" {
 		res.Notes = append(res.Notes, "The worktree already existed and contains its earlier changes.")

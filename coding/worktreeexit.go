@@ -140,7 +140,7 @@ func (w *worktrees) exit(ctx context.Context, c *tool.Call, in exitIn) (tool.Res
 		res.Fields = map[string]any{}
 	}
 	res.Fields[fieldLeft] = t.ID
-	res.Notes = append(res.Notes, fmt.Sprintf("From the next step on, you work in %s again.", w.home.Info().Dir))
+	res.Notes = append(res.Notes, fmt.Sprintf("Switched back to %s.", w.home.Info().Dir))
 	return res, nil
 }
 

@@ -22,7 +22,7 @@ func ReadClaude(data []byte) (list []Found, err error) {
 		Hooks    map[string][]claudeGroup `json:"hooks"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("invalid settings of Claude Code: %w", err)
+		return nil, fmt.Errorf("invalid Claude Code settings: %w", err)
 	}
 	for _, event := range slices.Sorted(maps.Keys(file.Hooks)) {
 		for _, g := range file.Hooks[event] {

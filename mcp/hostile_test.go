@@ -131,7 +131,7 @@ func TestHostile_BadToolsAreLeftOutAndNamed(t *testing.T) {
 	if got := strings.Join(names(c), " "); got != "mcp__x__b mcp__x__a mcp__x__long" {
 		t.Errorf("the tools are %s", got)
 	}
-	want := map[string]string{"text": "of type string", "ref": "#/nowhere", "hidden": "cannot see", "a": "twice"}
+	want := map[string]string{"text": "of type string", "ref": "#/nowhere", "hidden": "invisible characters", "a": "twice"}
 	for _, q := range c.Status()[0].LeftOut {
 		if !strings.Contains(q.Reason, want[q.Tool]) || want[q.Tool] == "" {
 			t.Errorf("%s is left out because: %s", q.Tool, q.Reason)

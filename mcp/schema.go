@@ -52,7 +52,7 @@ func cleanSchema(schema any) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its input schema is larger than %d KiB", maxSchema>>10)
 	}
 	if h := hidden.Find(string(b)); h != nil {
-		return nil, fmt.Errorf("its input schema has characters that people cannot see: %s", h)
+		return nil, fmt.Errorf("input schema contains invisible characters: %s", h)
 	}
 	return b, nil
 }

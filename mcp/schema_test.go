@@ -102,7 +102,7 @@ func TestSchema_UnusableOnesAreRefused(t *testing.T) {
 		"deep":              {deep, "nested too deeply"},
 		"bomb":              {bomb, "too large"},
 		"huge":              {`{"properties":{"a":{"enum":["` + strings.Repeat("x", 70<<10) + `"]}}}`, "larger than 64 KiB"},
-		"hidden characters": {`{"properties":{"a":{"description":"\udb40\udc41\udb40\udc42"}}}`, "cannot see"},
+		"hidden characters": {`{"properties":{"a":{"description":"\udb40\udc41\udb40\udc42"}}}`, "invisible characters"},
 		"name of argument":  {`{"properties":{"$filter":{}}}`, `"$filter"`},
 	} {
 		if got, err := clean(t, c.in); err == nil || !strings.Contains(err.Error(), c.says) {

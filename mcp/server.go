@@ -113,7 +113,7 @@ func (c *Client) check(name string, s Server) error {
 	case len(name) > maxServerName:
 		return fmt.Errorf("its name is longer than %d bytes; rename it", maxServerName)
 	case hidden.Find(name) != nil || strings.ContainsFunc(name, unicode.IsControl):
-		return errors.New("its name has characters that people cannot see; rename it")
+		return errors.New("its name contains invisible characters; rename it")
 	case n != 1:
 		return errors.New("a server needs either a command or a URL")
 	case s.URL != "" && s.Type != "" && s.Type != "http" && s.Type != "sse":

@@ -75,7 +75,7 @@ func (l *listing) add(s *server, t *sdk.Tool) {
 // remoteTool returns a server's tool. The server's claims about its effects are not used.
 func (s *server) remoteTool(name string, t *sdk.Tool) (tool.Tool, error) {
 	if h := hidden.Find(t.Description); h != nil {
-		return nil, fmt.Errorf("its description has characters that people cannot see: %s", h)
+		return nil, fmt.Errorf("description contains invisible characters: %s", h)
 	}
 	schema, err := cleanSchema(t.InputSchema)
 	if err != nil {

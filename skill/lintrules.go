@@ -106,7 +106,7 @@ func (l *linter) text(name string, main bool) {
 	}
 	l.texts[name] = strings.ReplaceAll(text, "\r\n", "\n")
 	if r := hidden.Find(text); r != nil {
-		l.add("TEXT-01", Critical, name, r.Line, "the file has characters that people cannot see: %s", r)
+		l.add("TEXT-01", Critical, name, r.Line, "the file contains invisible characters: %s", r)
 	}
 }
 

@@ -87,7 +87,7 @@ func read(root *os.Root, name string) (string, error) {
 		return "", fmt.Errorf("%s is not UTF-8 text", name)
 	}
 	if r := hidden.Find(text); r != nil {
-		return "", fmt.Errorf("%s has characters that people cannot see: %s, the first in line %d; remove them", name, r, r.Line)
+		return "", fmt.Errorf("%s contains invisible characters (%s, first at line %d); remove them", name, r, r.Line)
 	}
 	return text, nil
 }

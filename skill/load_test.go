@@ -139,7 +139,7 @@ func TestAttack_HostileSkillsAreRefusedWithTheReason(t *testing.T) {
 		plant func(w tree)
 		why   string
 	}{
-		"hidden Unicode": {func(w tree) { w.write("home/skills/evil/SKILL.md", plain+"Be nice.\U000E0041\U000E0042\n") }, "characters that people cannot see: 2 tag characters, the first in line 6"},
+		"hidden Unicode": {func(w tree) { w.write("home/skills/evil/SKILL.md", plain+"Be nice.\U000E0041\U000E0042\n") }, "invisible characters (2 tag characters, first at line 6)"},
 		"a path that leaves the user's files": {func(w tree) {
 			w.write("home/skills/evil/SKILL.md", plain+"Read [this](../../../../../../../../../etc/passwd).\n")
 		}, "SKILL.md:6 refers to ../../../../../../../../../etc/passwd, which leaves the skill"},

@@ -196,7 +196,7 @@ func (p *Pipeline) permitted(ctx context.Context, t target, out *Outcome) bool {
 	case p.unread(ctx, t, out):
 		return false
 	case p.Approve == nil:
-		return out.refuse("%s needs approval (%s), but there is nobody to ask", out.Tool, reason(out.Decision))
+		return out.refuse("%s needs approval (%s), but no approver is configured", out.Tool, reason(out.Decision))
 	}
 	a, err := p.ask(ctx, t, out)
 	if errors.Is(err, ErrPending) || err != nil && ctx.Err() != nil {

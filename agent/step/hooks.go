@@ -16,7 +16,7 @@ func (s *State) consult() Action {
 	if s.stops < maxStops {
 		return RunHooks{Active: s.stops > 0, Answer: s.text}
 	}
-	return Append{event.Warning{Code: event.WarningStopHooks, Message: fmt.Sprintf("The work ends although hooks want the agent to continue: they have done so %d times", s.stops)}}
+	return Append{event.Warning{Code: event.WarningStopHooks, Message: fmt.Sprintf("Stopping: Stop hooks asked to continue %d times", s.stops)}}
 }
 
 // hooked applies that a hook ran. Its context about a call is added after the round's results, in call order.

@@ -278,7 +278,7 @@ func (t *Tree) checkMail(d event.Mail, team event.Team) error {
 			return fmt.Errorf("a %s goes to the leader of the team, %s", d.Type, team.Members[0].Name)
 		}
 	default:
-		return fmt.Errorf("unknown type %q of a message", d.Type)
+		return fmt.Errorf("unknown message type %q", d.Type)
 	}
 	if len(d.Content) > maxText {
 		return fmt.Errorf("the message is longer than %d bytes: write it to a file", maxText)

@@ -54,7 +54,7 @@ func TestMail_OnlyBetweenMembersOfAnActiveTeam(t *testing.T) {
 		{"by an outsider to all", "3", to("*"), "you are not a member of an active team"},
 		{"in another team", "1", event.Mail{Team: "x", To: []string{"bob"}, Content: "hello"}, "you are not a member of an active team x"},
 		{"without text", "1", typed(event.MailText, "bob"), "the message is empty"},
-		{"of an unknown type", "1", typed("order", "bob"), `unknown type "order" of a message`},
+		{"of an unknown type", "1", typed("order", "bob"), `unknown message type "order"`},
 		{"shutdown by the leader", "", typed(event.MailShutdownRequest, "ann"), "ann"},
 		{"shutdown by a member", "1", typed(event.MailShutdownRequest, "bob"), "only the leader of a team sends a shutdown_request"},
 		{"answer to the leader", "1", typed(event.MailShutdownResponse, "main"), "main"},

@@ -117,7 +117,7 @@ func (h Calls) Requested(ctx context.Context, r tool.Request, attended bool) *to
 	return nil
 }
 
-// Ended runs the hooks of PermissionDenied if a call was refused.
+// Ended runs PermissionDenied hooks for a refused call.
 func (h Calls) Ended(ctx context.Context, out tool.Outcome) {
 	d := out.Decision
 	if e := out.Result.Error; e != nil && e.Code == tool.PermissionDenied &&

@@ -68,7 +68,7 @@ func (h Host) findHooks(s *config.Settings, root string, trusted bool) ([]foundH
 	return list, nil
 }
 
-// claudeHooks reads the hooks in the settings of Claude Code, of the user first.
+// claudeHooks reads Claude Code hooks, user settings first.
 func (h Host) claudeHooks(root string) (list []foundHook, err error) {
 	home := cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE"))
 	dir := h.Getenv("CLAUDE_CONFIG_DIR")

@@ -128,7 +128,7 @@ func (s *servers) apply(session *agent.Session, c mcp.Change) {
 		return
 	}
 	if err := session.Reconfigure(context.Background(), agent.Change{Add: add, Remove: c.Remove}); err != nil && !errors.Is(err, agent.ErrClosed) {
-		notef(s.host, "the tools of an MCP server changed, but cannot be used: %v", err)
+		notef(s.host, "cannot apply MCP tool changes: %v", err)
 	}
 }
 
@@ -146,7 +146,7 @@ func (s *servers) report(list []mcp.Status) {
 		}
 		s.remember(st)
 		for _, q := range st.LeftOut {
-			lines = append(lines, fmt.Sprintf("MCP server %s: tool %s is left out: %s", st.Name, show.OneLine(q.Tool), show.Summary(q.Reason)))
+			lines = append(lines, fmt.Sprintf("MCP server %s: skipping tool %s: %s", st.Name, show.OneLine(q.Tool), show.Summary(q.Reason)))
 		}
 		for _, line := range lines {
 			s.mu.Lock()

@@ -158,7 +158,7 @@ func (o mcpTest) print(h Host, client *mcp.Client, hint func(name string) string
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d servers cannot be used", failed, len(list))
+		return fmt.Errorf("%d of %d servers failed", failed, len(list))
 	}
 	return nil
 }

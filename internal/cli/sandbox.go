@@ -200,7 +200,7 @@ func sandboxCheck(s sandbox.Support) check {
 	case s.Full():
 		return check{"sandbox", stateOK, "commands are confined: workspace-write, without network, unless you choose otherwise"}
 	case s.Any():
-		return check{"sandbox", statePartial, strings.Join(s.Problems, "; ") + ". Commands that are not known to be harmless need approval in every mode"}
+		return check{"sandbox", statePartial, strings.Join(s.Problems, "; ") + ". Only commands known to be read-only run without approval, in every mode"}
 	}
 	return check{"sandbox", stateNone, strings.Join(s.Problems, "; ") + ". COMMANDS ARE NOT CONFINED: every command needs approval"}
 }

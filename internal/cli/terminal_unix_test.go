@@ -528,7 +528,7 @@ func TestAttack_HiddenCharactersInResultsAndPromptsAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := onTerminal(t, cmd).end(0); !strings.Contains(text, "the result has hidden characters: 1 zero-width character") ||
-		!strings.Contains(text, "This has characters that people cannot see: 1 zero-width character") || strings.Contains(text, "\u200b") {
+		!strings.Contains(text, "Output contains invisible characters (1 zero-width character") || strings.Contains(text, "\u200b") {
 		t.Errorf("got %s", text)
 	}
 	text := onTerminal(t, command(t, "run", "do\U000E0041 it")).end(0)

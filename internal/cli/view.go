@@ -246,12 +246,12 @@ func (r result) overspent() string {
 // howToAllow returns a hint how to permit the refused calls.
 func (r result) howToAllow() string {
 	if slices.ContainsFunc(r.Refused, func(why string) bool { return strings.HasSuffix(why, "outside the sandbox") }) {
-		return "there was no terminal to ask on: use --writable DIR to let the sandbox write there, or --sandbox off"
+		return "not approved (no terminal); use --writable DIR to let the sandbox write there, or --sandbox off"
 	}
 	if len(r.missing) == 0 {
-		return "there was no terminal to ask on: use --mode or --yes to permit such calls"
+		return "not approved (no terminal); use --mode or --yes to permit such calls"
 	}
-	return "there was no terminal to ask on: to permit such calls, use --mode or --yes, or run: reins policy allow --personal " + quoteRules(r.missing)
+	return "not approved (no terminal); to permit such calls, use --mode or --yes, or run: reins policy allow --personal " + quoteRules(r.missing)
 }
 
 // nextSteps names the commands that continue or undo the run.

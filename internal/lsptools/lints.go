@@ -48,7 +48,7 @@ func (t *Tools) lints(ctx context.Context, c *tool.Call, in lintIn) (tool.Result
 		}
 		info, err := c.Env.Stat(ctx, real)
 		if err != nil {
-			return tool.Failure(tool.FileNotFound, "There is no file %s.", name), nil
+			return tool.Failure(tool.FileNotFound, "File not found: %s.", name), nil
 		}
 		found, note := t.lintsOf(ctx, real, info.IsDir())
 		if note != "" {

@@ -82,7 +82,7 @@ func (in query) point(ctx context.Context, c *tool.Call) (lsp.Point, error) {
 	}
 	info, err := c.Env.Stat(ctx, real)
 	if err != nil || info.IsDir() {
-		return lsp.Point{}, tool.Errorf(tool.FileNotFound, "There is no file %s. Pass the path of a source file.", in.Path)
+		return lsp.Point{}, tool.Errorf(tool.FileNotFound, "File not found: %s. Pass a source file.", in.Path)
 	}
 	return lsp.Point{Env: c.Env, Path: real, Line: in.Line, Column: in.Character, Symbol: in.Symbol}, nil
 }

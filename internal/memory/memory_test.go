@@ -143,11 +143,11 @@ func TestUpdate_Refuses(t *testing.T) {
 	r.fails(tool.ValidationError, create("B", "the token is tr0ub4dor-and-3-horses"), "secret")
 	r.fails(tool.ValidationError, create("B", "AKIAIOSFODNN7EXAMPLA"), "secret")
 	r.fails(tool.ValidationError, create("B", "password [redacted:jwt]"), "secret")
-	r.fails(tool.ValidationError, create("B", "a\u200bb"), "cannot see")
-	r.fails(tool.ValidationError, create("B\U000E0041", "b"), "cannot see")
-	r.fails(tool.ValidationError, create("B", "a\x1b[31mb"), "cannot see")
+	r.fails(tool.ValidationError, create("B", "a\u200bb"), "invisible characters")
+	r.fails(tool.ValidationError, create("B\U000E0041", "b"), "invisible characters")
+	r.fails(tool.ValidationError, create("B", "a\x1b[31mb"), "invisible characters")
 	r.fails(tool.ValidationError, args{"action": "update", "id": "zz", "content": "y"}, "the ids are a")
-	r.fails(tool.ValidationError, args{"action": "delete", "id": ""}, "No note")
+	r.fails(tool.ValidationError, args{"action": "delete", "id": ""}, "Unknown note")
 	r.fails(tool.ValidationError, args{"action": "read"}, "action")
 	r.fails(tool.ValidationError, args{"action": "create", "title": "B", "content": "y", "scope": "../../x"}, "scope")
 	for i := range 40 {
@@ -179,7 +179,7 @@ func TestUpdate_IsDeclaredAndPreviewed(t *testing.T) {
 	}
 	// Without an approver, nothing is written.
 	r.pipe.Policy = nil
-	r.fails(tool.PermissionDenied, args{"action": "delete", "id": "a"}, "nobody to ask")
+	r.fails(tool.PermissionDenied, args{"action": "delete", "id": "a"}, "no approver is configured")
 }
 
 func TestUpdate_ConcurrentChangesAreAllKept(t *testing.T) {

@@ -135,7 +135,7 @@ func (in updateIn) note() Note {
 // check refuses notes that must not become part of later prompts.
 func (m memory) check(n Note, before string) error {
 	refuse := func(format string, args ...any) error {
-		return tool.Errorf(tool.ValidationError, "The note was not kept: "+format, args...)
+		return tool.Errorf(tool.ValidationError, "Note not saved: "+format, args...)
 	}
 	text := n.Title + "\n" + n.Text
 	switch control := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); {
@@ -146,7 +146,7 @@ func (m memory) check(n Note, before string) error {
 	case len(n.Text) > maxNote:
 		return refuse("it has more than %d bytes. Keep only what later sessions need.", maxNote)
 	case control >= 0 || hidden.Find(text) != nil:
-		return refuse("it has characters that people cannot see.")
+		return refuse("it contains invisible characters.")
 	case m.secrets.Text(text) != text || secret.Added([]byte(before), []byte(text)) != "":
 		return refuse("it has a secret, or a placeholder for one.")
 	}
@@ -160,7 +160,7 @@ func (f *file) change(in updateIn, n Note) (Note, error) {
 		n.ID = slug(n.Title)
 		switch {
 		case n.Title == "":
-			return n, tool.Errorf(tool.ValidationError, "The note was not kept: it needs a title.")
+			return n, tool.Errorf(tool.ValidationError, "Note not saved: it needs a title.")
 		case slices.ContainsFunc(f.notes, func(old Note) bool { return old.ID == n.ID }):
 			return n, tool.Errorf(tool.AlreadyExists, "A note with the id %s already exists. Update it, or choose another title.", n.ID)
 		}
@@ -168,7 +168,7 @@ func (f *file) change(in updateIn, n Note) (Note, error) {
 		return n, nil
 	}
 	if at < 0 {
-		return n, tool.Errorf(tool.ValidationError, "No note has the id %q; %s.", cmp.Or(n.ID, slug(n.Title)), f.ids())
+		return n, tool.Errorf(tool.ValidationError, "Unknown note ID %q; %s.", cmp.Or(n.ID, slug(n.Title)), f.ids())
 	}
 	old := f.notes[at]
 	f.notes = slices.Delete(f.notes, at, at+1)

@@ -298,7 +298,7 @@ func TestAttack_HiddenCharactersInInstructionsAreReplacedAndReported(t *testing.
 	}
 	text := build(t, repo.env("sub"), prompt.Config{Docs: &d})
 	inOrder(t, text, "Use tabs.\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\n</project_instructions>\n",
-		`["AGENTS.md" has characters that people cannot see, replaced here: 1 direction control, 3 tag characters`, "Use emoji 👩‍💻❤️.")
+		`["AGENTS.md" contains invisible characters, replaced here: 1 direction control, 3 tag characters`, "Use emoji 👩‍💻❤️.")
 	if strings.ContainsAny(text, "\U000E0049\u200b\u202e") {
 		t.Error("hidden characters are in the prompt")
 	}

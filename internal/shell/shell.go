@@ -109,7 +109,7 @@ func fill() { tables.Do(func() { fillPrograms(); fillSpecial(); fillWrappers() }
 // may read it differently.
 func Analyze(line string, o Options) ([]Effect, error) {
 	if !readable(line, o.Shell) {
-		return nil, fmt.Errorf("%s may read it differently from bash", o.Shell)
+		return nil, fmt.Errorf("%s may parse this differently than bash", o.Shell)
 	}
 	fill()
 	a := newAnalyzer(o)
@@ -128,7 +128,7 @@ func Analyze(line string, o Options) ([]Effect, error) {
 	return a.effects, errTooComplex
 }
 
-var errTooComplex = errors.New("it is too complex")
+var errTooComplex = errors.New("command too complex to analyze")
 
 // Commands returns a line's commands for display, one for each effect that has words. A word that is only known when
 // the line runs is shown as "?". It returns nil if the line cannot be parsed.

@@ -322,7 +322,7 @@ func TestTools_AliasesNeedTheSamePermission(t *testing.T) {
 		{"replace", args{"file_path": "f", "instruction": "i", "old_string": "x", "new_string": "y"}},
 		{"Bash", args{"command": "rm f"}}, {"exec_command", args{"cmd": "rm f"}}, {"shell_command", args{"command": "rm f"}}, {"run_shell_command", args{"command": "rm f"}},
 	} {
-		r.fails(tool.PermissionDenied, c.name, c.args, "nobody to ask")
+		r.fails(tool.PermissionDenied, c.name, c.args, "no approver is configured")
 	}
 	if got := r.read("f"); got != "x\n" {
 		t.Errorf("got file %q, want it unchanged", got)

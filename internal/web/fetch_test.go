@@ -27,7 +27,7 @@ func TestFetch_HiddenTextIsRemovedOrMarked(t *testing.T) {
 	s := serve(t, sends("text/html", `<p>seen</p><!-- secret1 --><p hidden>secret2</p><div style="color:red; DISPLAY : none">secret3</div><span style="visibility:hidden">secret4</span>
 <template>secret5</template><p style="font-size:0px">secret6</p><p style="opacity:0">secret7</p><p style="opacity:0.9;font-size:0.9em">kept</p><p>a`+"\u200b\U000e0041"+`b</p>`))
 	got := fetch(t, private, s.URL)
-	has(t, got, "seen", "kept", "characters that people cannot see")
+	has(t, got, "seen", "kept", "invisible characters")
 	lacks(t, got, "secret")
 }
 
