@@ -212,7 +212,7 @@ func TestPlanMode_OfTheHostBecomesDefault(t *testing.T) {
 		t.Errorf("mode %q, want default", s.Mode())
 	}
 	submit(t, s, "again")
-	if got := verdicts(s, exitPlan); asked != 1 || !strings.HasPrefix(got[1], "Plan mode is not on") {
+	if got := verdicts(s, exitPlan); asked != 1 || !strings.HasPrefix(got[1], "Plan mode is off") {
 		t.Errorf("asked %d times, then %q; want one question, then an error", asked, got)
 	}
 }
