@@ -139,7 +139,7 @@ func (s *Session) grants(ctx context.Context, r tool.Request) (list []event.Gran
 	return list
 }
 
-var errNobody = errors.New("needs approval, but no approver is configured")
+var errNobody = errors.New("it needs approval, but no approver is configured")
 
 // answered stops waiting for Resolve.
 func (s *Session) answered(id string) {

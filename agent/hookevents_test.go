@@ -88,7 +88,7 @@ func TestHooks_RestrictToolsForTheRestOfTheSession(t *testing.T) {
 			return hook.Output{Restrict: []hook.Restriction{{Tool: "write", Behavior: behavior}}}
 		})
 	}
-	for behavior, want := range map[hook.Decision]string{hook.Deny: "a hook has denied write", hook.Ask: "write was refused: it needs an approval"} {
+	for behavior, want := range map[hook.Decision]string{hook.Deny: "a hook has denied write", hook.Ask: "write was refused: it needs approval"} {
 		var config Config
 		script := play(map[string][]llmtest.Turn{"main": {calls("write"), turn(use("spawn_agent", "task", "one")), wait("1"), llmtest.Say("Done.")}, "one": {calls("write"), llmtest.Say("Done.")}})
 		s := open(t, script, func(c *Config) {
