@@ -21,10 +21,11 @@ const (
 // Log is a log in memory. The zero value is an empty log. Its methods may be called concurrently.
 type Log struct {
 	mu      sync.Mutex
-	durable []entry // by number; may have gaps
-	loose   []entry // transient
-	bytes   int     // tool output in loose
-	last    uint64  // last position
+	durable []entry   // by number; may have gaps
+	loose   []entry   // transient
+	bytes   int       // tool output in loose
+	last    uint64    // last position
+	shown   time.Time // of the last transient record
 	readers map[*reader]struct{}
 	wake    chan struct{} // closed when there is more to read; nil without waiting readers
 	closed  bool
@@ -88,6 +89,11 @@ func (l *Log) addTransient(r Record) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
+	r.Time = r.Time.Round(0)
+	if !r.Time.After(l.shown) { // a coarse clock, or one that was set back
+		r.Time = l.shown.Add(1)
+	}
+	l.shown = r.Time
 	r.Seq = 0
 	l.last++
 	l.loose = append(l.loose, entry{l.last, r})
@@ -217,7 +223,8 @@ type reader struct {
 // reader may stop at any time.
 //
 // Every reader sees all durable records after that number, in order. It may miss transient records when it is slow, but
-// never a durable one. The iteration ends when the log is closed and all records have been yielded; when ctx is done,
+// never a durable one. A reader that joins while records stream may get those since the last durable record that others
+// have seen before; no two transient records of a log have the same time, and later ones have later times. The iteration ends when the log is closed and all records have been yielded; when ctx is done,
 // it ends with the cause as an error.
 func (l *Log) Events(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {

@@ -16,7 +16,7 @@ import (
 // Apply takes constant time, except for a rewind, which marks the items that it undoes.
 func (s *State) Apply(r event.Record) (changed []Key) {
 	s.changed = s.changed[:0]
-	if r.Data == nil {
+	if r.Data == nil || s.seen(r) {
 		return nil
 	}
 	s.last = max(s.last, r.Seq)
@@ -40,6 +40,20 @@ func (s *State) Apply(r event.Record) (changed []Key) {
 		s.other(a, r)
 	}
 	return s.changed
+}
+
+// seen reports whether a transient record was applied before. After a snapshot or a lost connection, events begin
+// after the last durable record.
+func (s *State) seen(r event.Record) bool {
+	switch {
+	case !r.Kind().Transient():
+		s.heard = zero
+		return false
+	case !r.Time.IsZero() && !r.Time.After(s.heard):
+		return true
+	}
+	s.heard = r.Time
+	return false
 }
 
 // other applies records that change the session as a whole.

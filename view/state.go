@@ -30,6 +30,7 @@ type State struct {
 	totals    Totals
 	stop      Stop
 	last      event.Seq
+	heard     time.Time // of the last transient record since the last durable one
 	closed    bool
 	dropped   bool // it was shown that the server left out thinking
 	changed   []Key
@@ -214,6 +215,7 @@ type stateJSON struct {
 	Totals    Totals         `json:"totals"`
 	Stop      Stop           `json:"stop,omitzero"`
 	Last      event.Seq      `json:"last"`
+	Heard     time.Time      `json:"heard,omitzero"`
 	Closed    bool           `json:"closed,omitempty"`
 	Dropped   bool           `json:"dropped,omitempty"`
 }
@@ -234,6 +236,7 @@ func (s *State) MarshalJSON() ([]byte, error) {
 		Totals:    s.totals,
 		Stop:      s.stop,
 		Last:      s.last,
+		Heard:     s.heard,
 		Closed:    s.closed,
 		Dropped:   s.dropped,
 	}
@@ -263,6 +266,7 @@ func (s *State) UnmarshalJSON(b []byte) error {
 		totals:    j.Totals,
 		stop:      j.Stop,
 		last:      j.Last,
+		heard:     j.Heard,
 		closed:    j.Closed,
 		dropped:   j.Dropped,
 	}
