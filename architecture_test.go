@@ -57,6 +57,7 @@ var layers = [][]string{
 	{"ask"},
 	{"session"},
 	{"command"},
+	{"session/remote"},
 	{"internal/handletest"},
 	{"internal/coder"},
 	{"internal/tui/text", "internal/tui/keys"},
@@ -224,6 +225,7 @@ var hostFiles = []string{
 	"mcp/login.go",
 	"mcp/origin.go",
 	"session/dirs.go",
+	"session/remote",
 	"session/verify.go",
 	"skill",
 }

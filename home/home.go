@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/checkpoint"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/internal/realpath"
 )
@@ -71,6 +72,9 @@ func (d Dir) join(elem ...string) string {
 
 // Sessions returns the directory for all sessions.
 func (d Dir) Sessions() string { return d.join("sessions") }
+
+// Session returns the directory for a session. It has a valid ID.
+func (d Dir) Session(id string) string { return d.join("sessions", event.FoldID(id)) }
 
 // Checkpoints returns the directory for all checkpoints. It has a subdirectory for each workspace.
 func (d Dir) Checkpoints() string { return d.join("checkpoints") }

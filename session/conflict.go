@@ -19,10 +19,25 @@ type ConflictError struct {
 	err *checkpoint.LaterError
 }
 
-func (e *ConflictError) Error() string { return e.err.Error() }
+func (e *ConflictError) Error() string { return e.later().Error() }
 
 // Unwrap returns the [*checkpoint.LaterError].
-func (e *ConflictError) Unwrap() error { return e.err }
+func (e *ConflictError) Unwrap() error { return e.later() }
+
+// later returns the cause, also of an error that was decoded from JSON.
+func (e *ConflictError) later() *checkpoint.LaterError {
+	if e.err != nil {
+		return e.err
+	}
+	l := &checkpoint.LaterError{Unknown: e.Unknown}
+	for _, c := range e.Conflicts {
+		l.Changes = append(l.Changes, checkpoint.Change{Path: c.Path, Kind: c.Kind})
+		if c.Unsure {
+			l.Unsure = append(l.Unsure, c.Path)
+		}
+	}
+	return l
+}
 
 // Conflict is a file that would be restored although others changed it too, or may have.
 type Conflict struct {

@@ -207,7 +207,9 @@ func (l *Local) start(ctx context.Context, do func(ctx context.Context) (agent.O
 			}
 		}
 	}
-	if !w.over() {
+	select {
+	case <-w.done:
+	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	if w.err != nil && w.out.Status == "" { // it did not begin

@@ -1,0 +1,314 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reins-agent/reins/ask"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/session"
+	"github.com/reins-agent/reins/view"
+)
+
+// Config configures a [Client].
+type Config struct {
+	URL  string // of the server
+	HTTP *http.Client
+	// Patience is how long a client tries to reach a server that it lost; default 10 seconds.
+	Patience time.Duration
+	// Lost, if set, is called when a connection is lost that the client tries to restore.
+	Lost func(err error)
+}
+
+// Client is a session of another process.
+type Client struct {
+	config Config
+	id     string
+
+	ctx   context.Context // cancelled by Close
+	close context.CancelCauseFunc
+
+	mu       sync.Mutex
+	instance string // of the server
+}
+
+var _ session.Handle = (*Client)(nil)
+
+// Connect connects to a server. It does not wait for one that cannot be reached.
+func Connect(ctx context.Context, c Config) (*Client, error) {
+	if c.HTTP == nil {
+		c.HTTP = http.DefaultClient
+	}
+	if c.Patience == 0 {
+		c.Patience = 10 * time.Second
+	}
+	c.URL = strings.TrimSuffix(c.URL, "/") + "/"
+	k := &Client{config: c}
+	k.ctx, k.close = context.WithCancelCause(context.Background())
+	info, err := once[session.Info](ctx, k, request{method: http.MethodGet, path: "info"})
+	if err != nil {
+		k.close(session.ErrClosed)
+		return nil, unreachable(ctx, err)
+	}
+	k.id = info.ID
+	return k, nil
+}
+
+// lost is an error of the connection, after which a request may be repeated.
+type lost struct {
+	error
+	sent bool // the server may have got the request
+}
+
+func (e *lost) Unwrap() error { return e.error }
+
+// unreachable returns the error of a request that is not repeated.
+func unreachable(ctx context.Context, err error) error {
+	l, ok := errors.AsType[*lost](err)
+	switch {
+	case !ok:
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w: %w", ErrUnreachable, l.error)
+}
+
+// request is a request that may be sent several times.
+type request struct {
+	method, path string
+	body         []byte
+	id           string // of a change
+	before       string // the instance that may have got it
+}
+
+// within returns a context that Close cancels, too.
+func (c *Client) within(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	undo := context.AfterFunc(c.ctx, func() { cancel(session.ErrClosed) })
+	return ctx, func() { undo(); cancel(nil) }
+}
+
+// once sends a request once.
+func once[T any](ctx context.Context, c *Client, r request) (result T, err error) {
+	q, err := http.NewRequestWithContext(ctx, r.method, c.config.URL+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return result, err
+	}
+	if r.id != "" {
+		q.Header.Set(callID, r.id)
+	}
+	if r.before != "" {
+		q.Header.Set(repeatOf, r.before)
+	}
+	resp, err := c.config.HTTP.Do(q)
+	if err != nil {
+		return result, &lost{err, !neverSent(err)}
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return result, &lost{err, true}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return result, fmt.Errorf("the session's process answered: %s (%s)", bytes.TrimSpace(b[:min(len(b), 300)]), resp.Status)
+	}
+	c.mu.Lock()
+	c.instance = resp.Header.Get(instanceID)
+	c.mu.Unlock()
+	var full struct {
+		Result *T       `json:"result"`
+		Error  *failure `json:"error"`
+	}
+	full.Result = &result
+	if err := json.Unmarshal(b, &full); err != nil {
+		return result, fmt.Errorf("the response of the session's process is invalid: %w", err)
+	}
+	if full.Error != nil {
+		return result, full.Error
+	}
+	return result, nil
+}
+
+// neverSent reports whether a request failed before anything was sent.
+func neverSent(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// send sends a request until there is a response.
+func send[T any](ctx context.Context, c *Client, r request) (result T, err error) {
+	ctx, stop := c.within(ctx)
+	defer stop()
+	c.mu.Lock()
+	instance := c.instance
+	c.mu.Unlock()
+	try := c.retry()
+	for {
+		result, err = once[T](ctx, c, r)
+		l, failed := errors.AsType[*lost](err)
+		if !failed {
+			return result, err
+		}
+		if r.id != "" && l.sent {
+			r.before = instance
+		}
+		if again := try.wait(ctx, err); !again {
+			return result, unreachable(ctx, err)
+		}
+	}
+}
+
+// fetch asks for something.
+func fetch[T any](ctx context.Context, c *Client, path string) (T, error) {
+	return send[T](ctx, c, request{method: http.MethodGet, path: path})
+}
+
+// change changes something.
+func change[T any](ctx context.Context, c *Client, path string, in any) (result T, err error) {
+	b, err := json.Marshal(in)
+	if err != nil {
+		return result, err
+	}
+	return send[T](ctx, c, request{method: http.MethodPost, path: path, body: b, id: rand.Text()})
+}
+
+func (c *Client) change(ctx context.Context, path string, in any) error {
+	_, err := change[none](ctx, c, path, in)
+	return err
+}
+
+// ID implements [session.Handle].
+func (c *Client) ID() string { return c.id }
+
+// Info implements [session.Handle].
+func (c *Client) Info(ctx context.Context) (session.Info, error) {
+	return fetch[session.Info](ctx, c, "info")
+}
+
+// Snapshot implements [session.Handle].
+func (c *Client) Snapshot(ctx context.Context) (*view.State, error) {
+	s, err := fetch[view.State](ctx, c, "snapshot")
+	if err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// Submit implements [session.Handle].
+func (c *Client) Submit(ctx context.Context, in session.Input) error {
+	return c.change(ctx, "submit", in)
+}
+
+// Steer implements [session.Handle].
+func (c *Client) Steer(ctx context.Context, in session.Input) error {
+	return c.change(ctx, "steer", in)
+}
+
+// FollowUp implements [session.Handle].
+func (c *Client) FollowUp(ctx context.Context, in session.Input) error {
+	return c.change(ctx, "follow-up", in)
+}
+
+// Continue implements [session.Handle].
+func (c *Client) Continue(ctx context.Context) error { return c.change(ctx, "continue", none{}) }
+
+// Interrupt implements [session.Handle].
+func (c *Client) Interrupt(ctx context.Context) error { return c.change(ctx, "interrupt", none{}) }
+
+// Wait implements [session.Handle].
+func (c *Client) Wait(ctx context.Context) (session.Outcome, error) {
+	return fetch[session.Outcome](ctx, c, "wait")
+}
+
+// Queue implements [session.Handle].
+func (c *Client) Queue(ctx context.Context) ([]view.Queued, error) {
+	return fetch[[]view.Queued](ctx, c, "queue")
+}
+
+// Requeue implements [session.Handle].
+func (c *Client) Requeue(ctx context.Context, edits []session.Edit) error {
+	return c.change(ctx, "requeue", edits)
+}
+
+// Withdraw implements [session.Handle].
+func (c *Client) Withdraw(ctx context.Context, seq event.Seq) error {
+	return c.change(ctx, "withdraw", withdrawArgs{seq})
+}
+
+// Questions implements [session.Handle].
+func (c *Client) Questions(ctx context.Context) ([]ask.Question, error) {
+	return fetch[[]ask.Question](ctx, c, "questions")
+}
+
+// Answer implements [session.Handle].
+func (c *Client) Answer(ctx context.Context, id string, a ask.Answer) error {
+	return c.change(ctx, "answer", answerArgs{id, a})
+}
+
+// Reconfigure implements [session.Handle].
+func (c *Client) Reconfigure(ctx context.Context, s session.Settings) error {
+	return c.change(ctx, "reconfigure", s)
+}
+
+// Compact implements [session.Handle].
+func (c *Client) Compact(ctx context.Context) (event.Compaction, error) {
+	return change[event.Compaction](ctx, c, "compact", none{})
+}
+
+// Undo implements [session.Handle].
+func (c *Client) Undo(ctx context.Context, o session.UndoOptions) (session.Undone, error) {
+	return change[session.Undone](ctx, c, "undo", o)
+}
+
+// Redo implements [session.Handle].
+func (c *Client) Redo(ctx context.Context, o session.UndoOptions) (session.Undone, error) {
+	return change[session.Undone](ctx, c, "redo", o)
+}
+
+// Agents implements [session.Handle].
+func (c *Client) Agents(ctx context.Context) ([]session.Agent, error) {
+	return fetch[[]session.Agent](ctx, c, "agents")
+}
+
+// SteerAgent implements [session.Handle].
+func (c *Client) SteerAgent(ctx context.Context, name string, in session.Input) error {
+	return c.change(ctx, "agents/steer", agentArgs{name, in})
+}
+
+// StopAgent implements [session.Handle].
+func (c *Client) StopAgent(ctx context.Context, name string) error {
+	return c.change(ctx, "agents/stop", agentArgs{Name: name})
+}
+
+// Commands implements [session.Handle].
+func (c *Client) Commands(ctx context.Context) ([]session.Command, error) {
+	return fetch[[]session.Command](ctx, c, "commands")
+}
+
+// Run implements [session.Handle].
+func (c *Client) Run(ctx context.Context, line string) (session.Result, error) {
+	return change[session.Result](ctx, c, "run", runArgs{line})
+}
+
+// Complete implements [session.Handle].
+func (c *Client) Complete(ctx context.Context, q session.Completion) ([]string, error) {
+	return change[[]string](ctx, c, "complete", q)
+}
+
+// Close implements [session.Handle]. The session continues.
+func (c *Client) Close() error {
+	c.close(session.ErrClosed)
+	c.config.HTTP.CloseIdleConnections()
+	return nil
+}

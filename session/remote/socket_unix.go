@@ -1,0 +1,82 @@
+//go:build unix
+
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// listenUnix opens a socket that only the user can connect to.
+func listenUnix(path string) (*net.UnixListener, error) {
+	private := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		// On Linux, the file gets the mode of the socket. Elsewhere, the directory keeps others out until the next step.
+		return c.Control(func(fd uintptr) { _ = unix.Fchmod(int(fd), 0o600) })
+	}}
+	l, err := private.Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket && info.Mode().Perm() != 0o600 {
+		_ = os.Chmod(path, 0o600)
+	}
+	return l.(*net.UnixListener), nil
+}
+
+// checkPrivate returns an error unless a path is a directory of the user that others cannot use.
+func checkPrivate(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !ok || int(owner.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s is not a private directory: it must belong to you, with mode 0700", dir)
+	}
+	return nil
+}
+
+// openPrivate opens a file of the user without following a link.
+func openPrivate(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// isRefused reports whether nothing listens on a socket.
+func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+// checkPeer returns an error unless the process at the other end belongs to the same user. Root counts as another user.
+func checkPeer(conn net.Conn) error {
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	uid, pid, failed := uint32(0), 0, error(nil)
+	err = raw.Control(func(fd uintptr) { uid, pid, failed = peer(int(fd)) })
+	switch {
+	case err != nil || failed != nil:
+		return errors.Join(err, failed)
+	case int(uid) != os.Geteuid():
+		return fmt.Errorf("the process at the other end of the socket belongs to user %d: %w", uid, fs.ErrPermission)
+	case pid > 0 && isBelow(pid, os.Getpid()):
+		return fmt.Errorf("process %d was started by the session: %w", pid, fs.ErrPermission)
+	}
+	return nil
+}
