@@ -113,7 +113,11 @@ func (h *highlighter) line(s string) text.Line {
 		case h.comment(s, i):
 			i = put(i, len(s)-i, text.Comment)
 		case strings.IndexByte(h.lang.quotes, c) >= 0:
-			i = put(i, quoted(s[i:], h.lang.quoteByte), text.String)
+			if n := quoted(s[i:], h.lang.quoteByte); n > 0 {
+				i = put(i, n, text.String)
+			} else {
+				i++
+			}
 		case digit(c):
 			i = put(i, number(s[i:]), text.Number)
 		case letter(c) || strings.IndexByte(h.lang.extra, c) >= 0:
@@ -166,10 +170,10 @@ func (h *highlighter) rest(s string) int {
 	return len(s)
 }
 
-// quoted returns the length of the string at the start of s.
+// quoted returns the length of the string at the start of s, or 0.
 func quoted(s string, single bool) int {
 	if single && s[0] == '\'' && !(len(s) > 2 && (s[2] == '\'' || s[1] == '\\')) {
-		return 1 // not a character, but a lifetime or a mark
+		return 0 // not a character, but a lifetime or a mark
 	}
 	for i := 1; i < len(s); i++ {
 		switch s[i] {

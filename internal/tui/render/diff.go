@@ -171,7 +171,9 @@ func (h *hunk) Lines(o Layout) []text.Line {
 		case 'm':
 			out = append(out, o.Rule.Fold(one(text.Clean(c.new), role(text.Dim)), width)...)
 		case '@':
-			out = append(out, o.Rule.Cut(one(text.Clean(fmt.Sprintf("@@ %d %s", max(c.to, 1), c.new)), role(text.Accent)), width))
+			if c.from > 1 || c.to > 1 || c.new != "" {
+				out = append(out, o.Rule.Cut(one("⋯ "+text.Clean(c.new), role(text.Accent)), width))
+			}
 		default:
 			if o.Width >= splitWidth {
 				out = append(out, h.split(o, c, width)...)

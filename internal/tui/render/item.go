@@ -177,10 +177,10 @@ func (b *Body) reasoning(item view.Item, o Layout) {
 		b.add(fixed{one("∴ thinking: "+text.Clean(strings.ToValidUTF8(last[strings.LastIndexByte(last, '\n')+1:], "")), role(text.Dim))})
 		return
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(item.Text), "\n")
-	l := "∴ " + strings.Trim(first, "*# ")
-	if n := strings.Count(strings.TrimSpace(item.Text), "\n"); n > 0 {
-		l = "∴ " + show.Plural(n+1, "line") + ": " + strings.Trim(first, "*# ")
+	first, rest, _ := strings.Cut(strings.TrimSpace(item.Text), "\n")
+	l := "∴ thought: " + strings.ReplaceAll(strings.TrimLeft(first, "# "), "**", "")
+	if rest != "" {
+		l += " … " + show.Plural(strings.Count(rest, "\n")+1, "more line")
 	}
 	b.add(fixed{one(text.Clean(l), role(text.Dim))})
 }

@@ -12,7 +12,8 @@ const (
 	maxParagraph = 8 << 10
 	maxChunk     = 64  // code lines
 	maxTable     = 200 // rows
-	maxDepth     = 16  // nested lists and quotes
+	maxLine      = 16 << 10
+	maxDepth     = 16 // nested lists and quotes
 )
 
 // Markdown parses Markdown that arrives in pieces. Raw HTML is text. The zero value is ready to use.
@@ -25,14 +26,32 @@ type Markdown struct {
 func (m *Markdown) Write(s string) {
 	s = m.partial + s
 	for {
-		line, rest, whole := strings.Cut(s, "\n")
-		if !whole {
+		n := strings.IndexByte(s, '\n')
+		if n < 0 && len(s) <= maxLine {
 			break
 		}
-		m.line(strings.TrimSuffix(line, "\r"))
-		s = rest
+		if n < 0 || n > maxLine {
+			n = lineBreak(s)
+			m.line(s[:n])
+			s = s[n:]
+			continue
+		}
+		m.line(strings.TrimSuffix(s[:n], "\r"))
+		s = s[n+1:]
 	}
 	m.partial = s
+}
+
+// lineBreak returns where a line that is too long is broken.
+func lineBreak(s string) int {
+	if n := strings.LastIndexByte(s[:maxLine], ' '); n > 0 {
+		return n
+	}
+	n := maxLine
+	for n > 1 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return n
 }
 
 // Done returns the finished blocks. They do not change when more text is written.

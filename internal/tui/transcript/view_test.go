@@ -147,7 +147,8 @@ func (v *View) matching(t interface{ Fatalf(string, ...any) }, now time.Time) {
 
 var texts = []string{
 	"word ", "two words ", "日本語 ", "\n\n", "\n", "- item\n", "```go\nfunc main() {\n", "```\n", "| a | b |\n|---|---|\n| 1 | 2 |\n",
-	"# Heading\n", "a rather long sentence that has to be wrapped on every screen that is not very wide at all. ", "> quote\n", "\x1b[2J", "👩‍💻",
+	"# Heading\n", "> quote\n", "\x1b[2J", "👩‍💻",
+	"a rather long sentence that has to be wrapped on every screen that is not very wide at all. ",
 }
 
 // step applies a random record.
@@ -238,8 +239,299 @@ func long(items int) *session {
 		s.begin("")
 		s.answer("", fmt.Sprintf("## Answer %d\n\nIt **has** a function in `file%d.go` that does this:\n\n```go\nfunc part%d() error {\n"+
 			"\tfor i := range 10 {\n\t\tif err := do(i); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\treturn nil\n}\n```\n\n"+
-			"- first point about part %d\n- second point, which is longer and wraps around the edge of a narrow window\n- third\n", i, i, i, i), "a")
+			"- first point about part %d\n"+
+			"- second point, which is longer and wraps around the edge of a narrow window\n- third\n", i, i, i, i), "a")
 		s.run("", "a", strings.Repeat("ok  \tgithub.com/example/package\t0.1s\n", 30))
 	}
 	return s
+}
+
+func TestView_LaysOutTwoScreensAtMost(t *testing.T) {
+	s := long(1000)
+	v := New(&s.State)
+	v.Resize(100, 40)
+	for name, move := range map[string]func(){"open": func() {}, "top": v.Top, "bottom": v.Bottom, "page": func() { v.Page(-1) }} {
+		v.forgetAll()
+		move()
+		if v.Lines(epoch); v.rows > 2*40 || v.rows < 40 {
+			t.Errorf("%s: %d rows were laid out for 40", name, v.rows)
+		}
+	}
+	v.Top()
+	if got := v.Lines(epoch)[0].Text(); !strings.HasPrefix(got, "› Question 0:") {
+		t.Errorf("the first row is %q", got)
+	}
+}
+
+func TestView_RowsInMemoryAreBounded(t *testing.T) {
+	s := long(1000)
+	v := New(&s.State)
+	v.ExpandAll(true)
+	v.Resize(100, 40)
+	v.Top()
+	last, most := place{}, 0
+	for v.Lines(epoch); !v.Following(); v.Lines(epoch) {
+		v.Page(1)
+		if most = max(most, v.rows); !v.Following() && v.top == last {
+			t.Fatalf("a page did not move the window from %v", last)
+		}
+		last = v.top
+	}
+	if most > maxRows+200 {
+		t.Errorf("%d rows were in memory", most)
+	}
+}
+
+func TestView_FinishedBlocksAreLaidOutOnce(t *testing.T) {
+	var s session
+	v := New(&s.State)
+	v.Resize(60, 50)
+	s.begin("")
+	v.Sync(s.delta("", "First paragraph.\n\n- item\n\n```go\n"+strings.Repeat("x := 1\n", 100)))
+	v.Lines(epoch)
+	body := v.entries[0].body
+	before := slices.Clone(body.rows)
+	for range 50 {
+		v.Sync(s.delta("", "y := 2\n"))
+		v.Lines(epoch)
+	}
+	if v.entries[0].body != body {
+		t.Fatal("the answer was parsed again")
+	}
+	kept := 0
+	for i, rows := range before[:len(before)-1] {
+		if len(rows) > 0 && len(body.rows[i]) > 0 && &rows[0] == &body.rows[i][0] {
+			kept++
+		}
+	}
+	if kept < 1 {
+		t.Errorf("no finished block was kept: %d blocks before, %d after", len(before), len(body.rows))
+	}
+	keys := s.answer("", s.Item(0).Text)
+	v.Sync(keys)
+	v.Lines(epoch)
+	if v.entries[0].body != body {
+		t.Error("the answer was parsed again when it was complete")
+	}
+	v.matching(t, epoch)
+}
+
+func TestView_ResizeKeepsTheRowUnderTheReadersEyes(t *testing.T) {
+	s := new(session)
+	s.begin("")
+	var words strings.Builder
+	for i := range 600 {
+		fmt.Fprintf(&words, "word%04d ", i)
+	}
+	s.answer("", "# Title\n\n"+words.String()+"\n\n"+strings.Repeat("more\n\n", 100))
+	v := New(&s.State)
+	v.Resize(80, 10)
+	v.Top()
+	v.Scroll(30)
+	at := v.Lines(epoch)[0].Text()[:8]
+	for _, width := range []int{33, 120, 47, 200, 20, 80} {
+		v.Resize(width, 10)
+		if got := v.Lines(epoch)[0].Text(); !strings.Contains(got, at) {
+			t.Errorf("%d columns: the first row is %q, without %s", width, got, at)
+		}
+	}
+	if got := v.Lines(epoch)[0].Text(); !strings.HasPrefix(got, at) {
+		t.Errorf("the first row is %q, want %s first", got, at)
+	}
+}
+
+func TestView_StaysWhereTheReaderIsWhileTheSessionContinues(t *testing.T) {
+	s := long(20)
+	v := New(&s.State)
+	v.Resize(80, 20)
+	if !v.Following() {
+		t.Fatal("a new view does not follow")
+	}
+	v.Page(-3)
+	before := show(v.Lines(epoch))
+	for i := range 30 {
+		v.Sync(s.begin(""))
+		v.Sync(s.delta("", "new text\n\n"))
+		v.Sync(s.answer("", fmt.Sprint("new text ", i)))
+		if got := show(v.Lines(epoch)); got != before {
+			t.Fatalf("the window changed:\n%s\nwant\n%s", got, before)
+		}
+	}
+	v.Bottom()
+	if got := show(v.Lines(epoch)); !strings.Contains(got, "new text 29") {
+		t.Errorf("the end is not shown:\n%s", got)
+	}
+	v.Scroll(-1)
+	if v.Following() {
+		t.Error("it follows after the reader scrolled up")
+	}
+	v.Scroll(1)
+	if !v.Following() {
+		t.Error("it does not follow at the end")
+	}
+}
+
+func TestView_JumpsToPrompts(t *testing.T) {
+	s := long(10)
+	v := New(&s.State)
+	v.Resize(80, 10)
+	v.Lines(epoch)
+	for _, c := range []struct {
+		n    int
+		want string
+	}{{-1, "› Question 9:"}, {-1, "› Question 8:"}, {-3, "› Question 5:"}, {1, "› Question 6:"}, {-100, "› Question 0:"}} {
+		if !v.Jump(c.n) {
+			t.Errorf("%d: no prompt", c.n)
+		}
+		if got := v.Lines(epoch)[0].Text(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%d: the first row is %q, want %s", c.n, got, c.want)
+		}
+	}
+	v.Scroll(3)
+	v.Jump(-1)
+	if got := v.Lines(epoch)[0].Text(); !strings.HasPrefix(got, "› Question 0:") {
+		t.Errorf("the first row is %q", got)
+	}
+}
+
+func TestSearch_FindsWhatIsFolded(t *testing.T) {
+	s := long(50)
+	s.add("", event.UserInput{Message: llm.UserText("and this?")})
+	s.begin("")
+	s.answer("", "**Strong** words in `code` about the NEEDLE here", "a")
+	s.run("", "a", "first\nneedle in the output\n"+strings.Repeat("x\n", 20))
+	v := New(&s.State)
+	v.Resize(60, 12)
+	v.Top()
+	v.Lines(epoch)
+	if n := v.Search("need"); n != 2 {
+		t.Fatalf("found %d matches, want 2", n)
+	}
+	if n := v.Search("needle"); n != 2 {
+		t.Fatalf("found %d matches, want 2", n)
+	}
+	marked := func() (out []string) {
+		for _, l := range v.Lines(epoch) {
+			for _, span := range l {
+				if span.Style.Role == text.Match {
+					out = append(out, span.Text)
+				}
+			}
+		}
+		return out
+	}
+	if got := marked(); !slices.Contains(got, "NEEDLE") {
+		t.Errorf("marked %q:\n%s", got, show(v.Lines(epoch)))
+	}
+	v.Next(1)
+	if got := show(v.Lines(epoch)); !strings.Contains(got, "needle in the output") {
+		t.Errorf("the folded match is not shown:\n%s", got)
+	}
+	if at, total := v.Match(); at != 2 || total != 2 {
+		t.Errorf("at %d of %d", at, total)
+	}
+	v.Next(1)
+	if at, _ := v.Match(); at != 1 {
+		t.Errorf("the search did not continue at the start, but at %d", at)
+	}
+	if n := v.Search("nowhere"); n != 0 || v.Next(1) {
+		t.Errorf("found %d matches of nothing", n)
+	}
+	v.Search("")
+	if got := marked(); len(got) != 0 {
+		t.Errorf("marked %q after the end of the search", got)
+	}
+}
+
+func TestSearch_ComparesRegardlessOfCaseAndAcrossRows(t *testing.T) {
+	s := new(session)
+	s.add("", event.UserInput{Message: llm.UserText("The quick brown fox jumps over the lazy dog, ÄÖÜ 日本")})
+	v := New(&s.State)
+	v.Resize(18, 5)
+	for query, want := range map[string]string{"BROWN FOX": "brown fox", "äöü": "ÄÖÜ", "日本": "日本", "lazy dog": "lazydog"} {
+		if n := v.Search(query); n != 1 {
+			t.Errorf("%q: found %d", query, n)
+		}
+		got := ""
+		for _, l := range v.Lines(epoch) {
+			for _, span := range l {
+				if span.Style.Role == text.Match {
+					got += span.Text
+				}
+			}
+		}
+		if strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+			t.Errorf("%q: marked %q:\n%s", query, got, show(v.Lines(epoch)))
+		}
+	}
+}
+
+func TestView_ShowsAgentsAloneOrTogether(t *testing.T) {
+	s := new(session)
+	s.add("", event.UserInput{Message: llm.UserText("go")})
+	s.add("", event.SubagentStart{ID: "1", Name: "scout", Task: "look"})
+	s.begin("1")
+	s.answer("1", "I looked.")
+	s.begin("")
+	s.answer("", "It looked.")
+	v := New(&s.State)
+	v.Resize(40, 12)
+	if got := show(v.Lines(epoch)); strings.Contains(got, "I looked") || !strings.Contains(got, "It looked") {
+		t.Errorf("main agent:\n%s", got)
+	}
+	v.Show("1", false)
+	if got := show(v.Lines(epoch)); !strings.Contains(got, "I looked") || strings.Contains(got, "It looked") {
+		t.Errorf("subagent:\n%s", got)
+	}
+	v.Show("", true)
+	if got := show(v.Lines(epoch)); !strings.Contains(got, "▍1 scout\nI looked.") || !strings.Contains(got, "▍main\nIt looked.") {
+		t.Errorf("all:\n%s", got)
+	}
+}
+
+func TestView_CopiesTheSource(t *testing.T) {
+	s := new(session)
+	s.begin("")
+	s.answer("", "See **this**:\n\n```go\nx := 1\n```\n", "a")
+	s.run("", "a", "out\nput")
+	v := New(&s.State)
+	v.Resize(40, 20)
+	keys := v.Visible()
+	if len(keys) != 2 {
+		t.Fatalf("got %q", keys)
+	}
+	if got := v.Source(keys[0]); got != "See **this**:\n\n```go\nx := 1\n```\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := v.Codes(keys[0]); len(got) != 1 || got[0].Source != "x := 1" || got[0].Language != "go" {
+		t.Errorf("got %q", got)
+	}
+	if got := v.Source(keys[1]); got != "out\nput" {
+		t.Errorf("got %q", got)
+	}
+	if key, ok := v.At(0); !ok || key != keys[0] {
+		t.Errorf("got %q", key)
+	}
+	if _, ok := v.At(15); ok {
+		t.Error("there is an item below the end")
+	}
+}
+
+func TestView_RunningCallsShowTheirSeconds(t *testing.T) {
+	s := new(session)
+	s.begin("")
+	s.answer("", "", "a")
+	s.add("", event.ToolCallStart{ID: "a", Name: "shell", Arguments: []byte(`{"command":"make"}`)})
+	v := New(&s.State)
+	now := s.Item(0).Tool.Started
+	if v.Lines(now); !v.Running() {
+		t.Error("no call runs")
+	}
+	if got := show(v.Lines(now.Add(61 * time.Second))); !strings.Contains(got, "1m1s") {
+		t.Errorf("got\n%s", got)
+	}
+	v.Sync(s.add("", event.ToolCallEnd{ID: "a", Name: "shell", Duration: time.Second}))
+	if got := show(v.Lines(now.Add(99 * time.Second))); v.Running() || !strings.Contains(got, "✓") {
+		t.Errorf("it still runs:\n%s", got)
+	}
 }
