@@ -379,7 +379,8 @@ func FuzzDiff(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	s := strings.Repeat("# Heading\n\nText with **bold** and `code` in a paragraph.\n\n- item one\n- item two\n\n"+"```go\nfunc main() {\n\treturn\n}\n```\n\n", 5000)
+	s := strings.Repeat("# Heading\n\nText with **bold** and `code` in a paragraph.\n\n- item one\n- item two\n\n"+
+		"```go\nfunc main() {\n\treturn\n}\n```\n\n", 5000)
 	b.SetBytes(int64(len(s)))
 	for b.Loop() {
 		Parse(s)

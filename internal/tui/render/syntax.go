@@ -157,7 +157,8 @@ func syntaxes() []*syntax {
 		},
 		{
 			names: "cpp c++ cc cxx hpp hh objc objective-c m mm",
-			keywords: cKeywords + "auto catch class concept constexpr consteval co_await co_return co_yield decltype delete explicit export " +
+			keywords: cKeywords +
+				"auto catch class concept constexpr consteval co_await co_return co_yield decltype delete explicit export " +
 				"final friend mutable namespace new noexcept operator override private protected public requires " +
 				"static_assert static_cast template this throw try typename using virtual",
 			kinds:    cKinds + "nullptr std string vector map unique_ptr shared_ptr wchar_t",
