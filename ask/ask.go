@@ -1,7 +1,7 @@
-// Package ask presents everything that a person decides in a session as questions: the approval of a tool call or of a
-// plan, a question of the model, the form of an MCP server, the trust in a project.
+// Package ask presents everything that a person decides in a session as questions: approval for a tool call or
+// a plan, a question from the model, an MCP server's form, trust in a project.
 //
-// A [Question] is data. It follows from the records of the session alone, so every face of the product asks the same in
+// A [Question] is data. It follows from session records alone, so every face of the product asks the same in
 // any process, also after a crash, and it is answered by its ID from anywhere. The first answer counts.
 package ask
 
@@ -18,7 +18,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// Kind is the kind of a question. It is one of the constants below or an [event.QuestionKind].
+// Kind tells questions apart. It is one of the constants below or an [event.QuestionKind].
 type Kind string
 
 // Kinds of questions about tool calls.
@@ -33,8 +33,8 @@ type Question struct {
 	ID    string    `json:"id"` // unique among the questions that wait in a session
 	Kind  Kind      `json:"kind"`
 	Asked time.Time `json:"asked"`
-	Agent string    `json:"agent,omitempty"` // path of the agent that waits; "" is the root
-	Who   string    `json:"who"`             // such as "Agent 1 (explore: find the tests)" or the name of an MCP server
+	Agent string    `json:"agent,omitempty"` // the waiting agent's path; "" is the root
+	Who   string    `json:"who"`             // such as "Agent 1 (explore: find the tests)" or an MCP server's name
 	Title string    `json:"title"`           // one line, safe to print
 	Key   view.Key  `json:"key,omitempty"`   // of the tool call
 
@@ -42,11 +42,11 @@ type Question struct {
 	Rows []Row  `json:"rows,omitempty"`
 	Diff string `json:"diff,omitempty"`
 
-	// Choices are the possible answers. Questions of the model and forms have none.
+	// Choices are the possible answers. Questions from the model and forms have none.
 	Choices []Choice `json:"choices,omitempty"`
-	// Items are the parts of a question of the model.
+	// Items are the parts that a question from the model has.
 	Items []event.Question `json:"items,omitempty"`
-	// Schema is the JSON schema of the values that a form asks for.
+	// Schema is the JSON schema for the values that a form asks for.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	URL    string          `json:"url,omitempty"` // of the page that the user should visit
 }
@@ -66,7 +66,7 @@ const (
 	RowWhy       RowKind = "why"       // why the call needs approval
 )
 
-// Row is a part of a description.
+// Row is part of a description.
 type Row struct {
 	Kind RowKind `json:"kind"`
 	Text string  `json:"text"`
@@ -132,7 +132,7 @@ func Find(list []Question, id string) (Question, bool) {
 	return list[i], true
 }
 
-// callID returns the ID of a question about a tool call. Calls of two agents can have the same ID.
+// callID returns the ID for a question about a tool call. Calls of two agents can have the same ID.
 func callID(agent, call string) string {
 	if agent == "" {
 		return call

@@ -44,14 +44,14 @@ import (
 // files that were not read.
 type Config struct {
 	Provider string // default: the provider that serves the model, or the first one with a key
-	Model    string // default: that of the provider
-	Effort   string // reasoning effort; default: that of the provider
+	Model    string // default: the provider's
+	Effort   string // reasoning effort; default: the provider's
 	Dir      string // working directory; default: the current one
 
 	// Connect configures the client, unless Session.Client is set.
 	Connect connect.Config
-	// Vars are environment variables for commands, unless Session.Env is set. Pass lists variables of the host that
-	// commands get in addition to those of [local.InheritListed].
+	// Vars are environment variables for commands, unless Session.Env is set. Pass lists host variables that
+	// commands get in addition to [local.InheritListed].
 	Vars map[string]string
 	Pass []string
 	// Sandbox restricts commands and file changes, unless Session.Env is set. The zero value restricts nothing.
@@ -59,23 +59,23 @@ type Config struct {
 
 	// Family selects tools and instructions. It is derived from the model's name by default.
 	Family Family
-	// Toolset is the form of the tools. It defaults to Standard. With Native, a model whose family has no
+	// Toolset selects standard or native tools. It defaults to Standard. With Native, a model whose family has no
 	// native tools is an error; if the session changes to one later, it gets the standard tools.
 	Toolset Toolset
 	// Tier selects which tools the model sees at once. It defaults to CoreTier.
 	Tier Tier
 	// Profile creates the profile of each model that the session uses. It defaults to [NewProfile].
 	Profile func(ProfileConfig) *Profile
-	// ToolConfig configures the tools of the profile.
+	// ToolConfig configures the profile's tools.
 	ToolConfig ToolConfig
-	// Tools are added to those of the profile and replace tools with the same name.
+	// Tools are added to the profile's tools and replace tools with the same name.
 	Tools []tool.Tool
 	// MCP are the MCP servers. Nil means none.
 	MCP *Servers
-	// Extend, if set, returns additional tools for the environment of the session. Use Session.Reconfigure to change them
+	// Extend, if set, returns additional tools for the session environment. Use Session.Reconfigure to change them
 	// later.
 	Extend func(ctx context.Context, e env.Environment) (Extension, error)
-	// HostedSearch adds the web search of the model's provider, if it has one. The provider runs it without asking. It
+	// HostedSearch adds the provider's web search, if it has one. The provider runs it without asking. It
 	// is not added if a policy rule forbids searches or asks about them.
 	HostedSearch bool
 	// Skills are offered to the model by name and description. See [Commands] for skills that the user invokes. Agents
@@ -96,7 +96,7 @@ type Config struct {
 	Secrets Secrets
 	Audit   Audit
 
-	// Resume is the ID of a session to resume. Provider, model, effort and directory default to those of
+	// Resume is a saved session's ID. Provider, model, effort and directory default to those of
 	// the session. Its system prompt is kept if it matches the current model, tools and directory.
 	Resume string
 	// State is the directory for sessions, checkpoints and the audit log. It defaults to [home.Find].
@@ -115,7 +115,7 @@ type Config struct {
 	// Warn, if set, is called with problems that do not stop the session.
 	Warn func(error)
 
-	// Session is the rest of the configuration: approvals, policy, limits, hooks, subagents. Open fills in
+	// Session has the remaining configuration: approvals, policy, limits, hooks, subagents. Open fills in
 	// empty fields and keeps the others, so Client, Env, System, Store, Checkpoints and Compaction can each be
 	// replaced. Session.Tools replaces all tools, so that it cannot be combined with Tools, Extend and MCP.
 	// Session.Provider, Session.Model and Session.Effort must be empty: they are fields of this struct.
@@ -130,10 +130,10 @@ type Extension struct {
 	About map[string]string
 }
 
-// compactAt is the default share of the context window at which a conversation is compacted.
+// compactAt is the default context window share at which a conversation is compacted.
 const compactAt = 0.8
 
-// maxResult is the default length of a tool result, in characters, above which it is condensed. That happens once, before
+// maxResult is the default length, in characters, above which a tool result is condensed. That happens once, before
 // the model sees the result, so that requests stay append-only with every model.
 const maxResult = 50_000
 
@@ -162,9 +162,9 @@ type builder struct {
 	config  Config
 	session agent.Config // the result
 	state   home.Dir     // the state directory, or ""
-	meta    event.Meta   // of the resumed session
+	meta    event.Meta   // for the resumed session
 	made    []io.Closer  // to be closed with the session
-	git     *prompt.Git  // shared by all prompts of the session
+	git     *prompt.Git  // shared by all system prompts
 	warned  []string     // problems that were reported
 	secrets *secret.Redactor
 	active  *activeSkills
@@ -221,7 +221,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 	return agent.Resume(ctx, *s)
 }
 
-// policy returns the policy of the session.
+// policy returns the session policy.
 func (b *builder) policy() policy.Policy {
 	if s := b.nested.session.Load(); s != nil {
 		return s.Policy()

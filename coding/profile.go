@@ -26,7 +26,7 @@ import (
 // Profile describes how a model is used for coding: its tools, instructions and capabilities. It is plain data that a
 // host can change before the session starts. If two tools have the same name, the later one is used.
 //
-// The tools of a profile share their background processes, so each session needs its own profile.
+// A profile's tools share their background processes, so each session needs its own profile.
 type Profile struct {
 	Provider string // as in llm.Request
 	Model    string
@@ -37,7 +37,7 @@ type Profile struct {
 
 	Tools   []tool.Tool
 	Aliases []tool.Alias
-	// Instructions are the base instructions, the first layer of the system prompt.
+	// Instructions are the base instructions, which begin the system prompt.
 	Instructions string
 	// DocFiles are the names of project documents to look for in each directory, in order.
 	DocFiles []string
@@ -67,7 +67,7 @@ func NewTools(c ToolConfig) []tool.Tool { return tools.New(c) }
 // NativeAliases returns the names and arguments that the standard tools have in the vendors' own agents.
 func NativeAliases() []tool.Alias { return tools.Aliases() }
 
-// Toolset is the form of a model's tools.
+// Toolset selects standard or native tools.
 type Toolset string
 
 // The toolsets.
@@ -76,7 +76,7 @@ const (
 	Native   Toolset = "native"   // the tools of the vendor's own agent: codex, Claude Code or gemini-cli
 )
 
-// ParseToolset parses the name of a toolset; "" is Standard.
+// ParseToolset parses a toolset name; "" is Standard.
 func ParseToolset(name string) (Toolset, error) {
 	switch t := Toolset(name); t {
 	case "":
@@ -102,7 +102,7 @@ type ProfileConfig struct {
 	Catalogue *llm.Catalogue // default: llm.DefaultCatalogue()
 }
 
-// For returns the default profile of a model.
+// For returns a model's default profile.
 func For(provider, model string) *Profile {
 	return NewProfile(ProfileConfig{Provider: provider, Model: model})
 }
@@ -143,7 +143,7 @@ func NewProfile(c ProfileConfig) *Profile {
 	return p
 }
 
-// describe fills in the model's capabilities. An unlisted model of one of the three vendors is assumed to support
+// describe fills in the model's capabilities. An unlisted model from one of the three vendors is assumed to support
 // reasoning and vision; other unlisted models are not.
 func (p *Profile) describe(catalogue *llm.Catalogue) {
 	m, listed := lookup(catalogue, p.Provider, p.Model)
@@ -180,7 +180,7 @@ func (p *Profile) options(catalogue *llm.Catalogue) map[string]llm.Options {
 	m, _ := catalogue.Lookup(p.Provider, p.Model)
 	switch {
 	case p.Provider == "openai" && m.Freeform && !strings.Contains(m.ID, "codex") && !strings.Contains(m.ID, "-pro"):
-		// Models of this generation are verbose by default. The excluded ones do not accept the option.
+		// Models in this generation are verbose by default. The excluded ones do not accept the option.
 		return map[string]llm.Options{"openai-responses": {Body: body("text", `{"verbosity":"low"}`)}}
 	case p.Provider == "anthropic" && m.Thinking == "budget":
 		// Let the model think between tool calls. Adaptive models do so anyway.
@@ -294,7 +294,7 @@ func (d described) Spec() tool.Spec { return d.spec }
 
 func (d described) Unwrap() tool.Tool { return d.Tool }
 
-// Registry returns a registry with the tools and aliases of the profile.
+// Registry returns a registry with the profile's tools and aliases.
 func (p *Profile) Registry() (*tool.Registry, error) {
 	r := &tool.Registry{}
 	if err := registerEach(r, p.Tools); err != nil {
@@ -304,7 +304,7 @@ func (p *Profile) Registry() (*tool.Registry, error) {
 	return r, nil
 }
 
-// registerEach registers the tools of a profile, of which a later one replaces an earlier one with the same name.
+// registerEach registers a profile's tools. A later tool replaces an earlier tool with the same name.
 func registerEach(r *tool.Registry, tools []tool.Tool) error {
 	for _, t := range tools {
 		if err := r.Register(t); err != nil {
@@ -325,7 +325,7 @@ func (p *Profile) SystemPrompt(ctx context.Context, e env.Environment, c PromptC
 	return p.base(c.Tools).Build(ctx, e, c)
 }
 
-// base returns the part of a system prompt that depends on the model.
+// base returns the system prompt text that depends on the model.
 func (p *Profile) base(offered []tool.Spec) prompt.Base {
 	return prompt.Base{
 		Instructions: p.instructions(offered),
@@ -354,7 +354,7 @@ func (p *Profile) generate(offered []tool.Spec) string {
 	return prompt.Instructions(string(p.Family), w, offered)
 }
 
-// specs returns the specs of the tools. A later tool replaces an earlier one with the same name.
+// specs returns the tools' specs. A later tool replaces an earlier one with the same name.
 func (p *Profile) specs() []tool.Spec {
 	var specs []tool.Spec
 	for _, t := range p.Tools {

@@ -25,7 +25,7 @@ const (
 	fieldDone  = "done"
 )
 
-// skillTools are the names of the tool that loads skills.
+// skillTools are the names for the tool that loads skills.
 var skillTools = []string{"skill", "Skill", "activate_skill"}
 
 type skillIn struct {
@@ -34,11 +34,11 @@ type skillIn struct {
 	Done bool   `json:"done,omitempty" jsonschema:"the skill loaded last is finished"`
 }
 
-// toolListing is the maximum size of the list of skills in the tool description. Some providers limit the description
+// toolListing is the maximum size for the skill list in the tool description. Some providers limit the description
 // to 1,024 characters.
 const toolListing = 750
 
-// skillTool returns the tool that loads skills, in the form of the profile.
+// skillTool returns the tool that loads skills, in the profile's form.
 func (b *builder) skillTool(p *Profile) tool.Tool {
 	spec := tool.Spec{
 		Name: "skill", Version: "1.0.0", Idempotent: true, Limit: tool.Limit{Chars: 300_000, Lines: -1},
@@ -68,7 +68,7 @@ func (b *builder) skillTool(p *Profile) tool.Tool {
 	})
 }
 
-// useSkill returns the instructions of a skill.
+// useSkill returns a skill's instructions.
 func (b *builder) useSkill(name, args string) tool.Result {
 	s, err := b.config.Skills.ForModel(name)
 	if err != nil {
@@ -81,12 +81,12 @@ func (b *builder) useSkill(name, args string) tool.Result {
 	return res
 }
 
-// skillAliases returns other names of the standard tool.
+// skillAliases returns other names for the standard tool.
 func skillAliases() []tool.Alias {
 	return []tool.Alias{{Name: "Skill", Tool: "skill", Params: map[string]string{"skill": "name"}}, {Name: "activate_skill", Tool: "skill"}}
 }
 
-// useSkills applies the skills of the configuration: it adds a policy that allows reading their files and enforces their
+// useSkills applies the configured skills: it adds a policy that allows reading their files and enforces their
 // restrictions, and adds agents as types of subagents.
 func (b *builder) useSkills(context.Context) error {
 	s, r := &b.session, b.config.Skills
@@ -126,7 +126,7 @@ func (b *builder) useSkills(context.Context) error {
 			Model: modelFor(s.Catalogue, s.Provider, a.Model), Mode: mode, MaxTurns: a.MaxTurns,
 		}
 	}
-	maps.Copy(types, s.Subagents.Types) // those of the caller take precedence
+	maps.Copy(types, s.Subagents.Types) // the caller's types take precedence
 	s.Subagents.Types = types
 	return nil
 }
@@ -214,16 +214,16 @@ func (b *builder) offersSkills() bool {
 // Commands submits user input that may invoke skills.
 type Commands struct {
 	Skills    *skill.Registry
-	Provider  string                 // of the session, for the models of skills
+	Provider  string                 // the session's provider, for skills that name a model
 	Catalogue *llm.Catalogue         // default: llm.DefaultCatalogue()
 	Exists    func(path string) bool // reports whether "/name" is a file; nil means never
 	Warn      func(error)            // called with problems that do not stop the work; may be nil
-	// Config is the configuration of the session. Its tools run the commands and read the files in the text of skills,
+	// Config is the session configuration. Its tools run the commands and read the files in the text of skills,
 	// such as !`git status` and @file, before the text is submitted. If it is nil, the model is told to do this.
 	Config *Config
 }
 
-// Submit is agent.Session.Submit for input from a user. Input of the form "/name args" invokes a skill: the session
+// Submit is agent.Session.Submit for input from a user. Input such as "/name args" invokes a skill: the session
 // gets the skill's instructions, and uses the skill's model for this input. An unknown name is an error. Other input is
 // submitted unchanged.
 func (c Commands) Submit(ctx context.Context, s *agent.Session, input string, more ...llm.Part) (agent.Outcome, error) {
@@ -246,7 +246,7 @@ func (c Commands) Submit(ctx context.Context, s *agent.Session, input string, mo
 	return out, errors.Join(err, restore())
 }
 
-// changeModel changes to the model of a skill. The returned function changes back.
+// changeModel changes to a skill's model. The returned function changes back.
 func (c Commands) changeModel(ctx context.Context, s *agent.Session, k *skill.Skill) (restore func() error, err error) {
 	stay := func() error { return nil }
 	if c.Catalogue == nil {

@@ -140,7 +140,7 @@ func texts(v any) []string {
 }
 
 // limits returns the skills that restrict an agent: for the agent and each of its parents, the last skill with a list
-// of tools. An agent cannot end the skills of its parents.
+// of tools. An agent cannot end its parents' skills.
 func (a *activeSkills) limits(ctx context.Context, path string) (list []activeSkill, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -290,7 +290,7 @@ var standard = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// standardName returns the name of the corresponding standard tool.
+// standardName returns the corresponding standard tool's name.
 func standardName(name string) string { return cmp.Or(standard()[strings.ToLower(name)], name) }
 
 // companions are the tools that are allowed together with another one.
@@ -321,7 +321,7 @@ func projectSkill(pattern string) bool {
 	return false
 }
 
-// untrustedScript returns the file of a project's skill that a call would run, or "".
+// untrustedScript returns the project skill file that a call would run, or "".
 func untrustedScript(q policy.Query) string {
 	w := q.Workspace
 	for _, a := range q.Accesses {

@@ -44,7 +44,7 @@ type office struct {
 	asked   int
 }
 
-// writing is a change of a file, by a session or, if that is nil, by the person.
+// writing is a file change, by a session or, if that is nil, by the person.
 type writing struct {
 	by      *deskOf
 	content string
@@ -61,7 +61,7 @@ type deskOf struct {
 
 // input is what a session did for a prompt.
 type input struct {
-	start, undo map[string]int // the length of the history when it started, and when it was undone
+	start, undo map[string]int // history lengths when it started, and when it was undone
 }
 
 var officeFiles = []string{"a", "b", "c", "dir/d", "dir/e", "dir/sub/f", "g", "new/h", "new/i/j", "k"}
@@ -183,7 +183,7 @@ func (o *office) input(d *deskOf) {
 	d.working = false
 }
 
-// turn is the next turn of a session's model: another call, or the end.
+// turn is the next model turn in a session: another call, or the end.
 func (o *office) turn(d *deskOf, r *llm.Request) llmtest.Turn {
 	in := d.done[len(d.done)-1]
 	if in.start != nil && o.rng.IntN(2) == 0 {
@@ -234,7 +234,7 @@ func (o *office) command(d *deskOf, line string, then func()) llmtest.Turn {
 	return llmtest.Call("shell", string(args))
 }
 
-// rewind undoes the last input of a session, or redoes it.
+// rewind undoes a session's last input, or redoes it.
 func (o *office) rewind(d *deskOf, redo bool) {
 	from, to := &d.done, &d.again
 	if redo {
@@ -282,7 +282,7 @@ func (o *office) rewind(d *deskOf, redo bool) {
 	}
 }
 
-// since returns the content of a file when its history had some length, and what was written since.
+// since returns a file's content when its history had some length, and what was written since.
 func (o *office) since(file string, at map[string]int) (content string, later []writing) {
 	h, n := o.history[file], at[file]
 	if n > 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// Handle is everything that a face of the product can do with one session: a terminal, a web page, an editor, a command.
-// [Local] implements it for a session of this process, and package session/remote for a session of another process.
+// Handle is everything that a user interface can do with one session: a terminal, a web page, an editor, a command.
+// [Local] implements it for a session in this process, and package session/remote for a session in another process.
 //
 // All arguments and results are data. Methods may be called concurrently. A method that starts work returns when the work
 // is recorded, not when it is done: [Handle.Events] shows how it goes on, and [Handle.Wait] waits for its end. A method
@@ -31,7 +31,7 @@ type Handle interface {
 	// have no number, come only as they happen. It ends when the session is closed, or with an error.
 	Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error]
 
-	// Submit gives the session input and starts work on it. An input that begins with "/" may be a command of the session.
+	// Submit gives the session input and starts work on it. An input that begins with "/" may be a session command.
 	Submit(ctx context.Context, in Input) error
 	// Steer adds a message to the work in progress: the model reads it with its next call.
 	Steer(ctx context.Context, in Input) error
@@ -68,26 +68,26 @@ type Handle interface {
 	Undo(ctx context.Context, o UndoOptions) (Undone, error)
 	Redo(ctx context.Context, o UndoOptions) (Undone, error)
 
-	// Agents lists the agents of the session, the main agent first.
+	// Agents lists the session's agents, the main agent first.
 	Agents(ctx context.Context) ([]Agent, error)
-	// SteerAgent adds a message to the work of a subagent, by its path or name, and StopAgent stops it.
+	// SteerAgent adds a message to a subagent's work, by its path or name, and StopAgent stops it.
 	SteerAgent(ctx context.Context, name string, in Input) error
 	StopAgent(ctx context.Context, name string) error
 
-	// Commands lists the commands of the session: its own, such as /model, and prompts, such as skills.
+	// Commands lists the session's commands: its own, such as /model, and prompts, such as skills.
 	Commands(ctx context.Context) ([]Command, error)
 	// Run runs a line that begins with "/" as a command. It does not submit anything: if the result has an input, the
 	// caller submits it. Submit runs commands too, but returns nothing of what they show. The error is an
 	// *[UnknownCommandError] if there is no such command, and an *[UnavailableError] if it cannot be used now.
 	Run(ctx context.Context, line string) (Result, error)
-	// Complete completes the path of a file in the working directory, or the last word of a command line.
+	// Complete completes a file path in the working directory, or the last word on a command line.
 	Complete(ctx context.Context, c Completion) ([]string, error)
 
-	// Close releases the handle. It ends a session of this process, and detaches from a session of another.
+	// Close releases the handle. It ends a session in this process, and detaches from a session in another.
 	Close() error
 }
 
-// Errors of a [Handle]. They are the same for all implementations.
+// Errors from a [Handle]. They are the same for all implementations.
 var (
 	ErrBusy              = errors.New("the session is working: wait, or interrupt it")
 	ErrClosed            = errors.New("the session is closed")
@@ -110,7 +110,7 @@ type Info struct {
 	Saved    bool        `json:"saved"`            // in a store, so that it can be resumed
 }
 
-// Input is a message of the user.
+// Input is a user message.
 type Input struct {
 	Text string `json:"text"`
 	// Media are images and documents, in addition to the text.
@@ -159,7 +159,7 @@ func (o Outcome) Err() error {
 	return errors.New(o.Error)
 }
 
-// Settings are changes to the settings of a session. Empty fields change nothing.
+// Settings are changes to session settings. Empty fields change nothing.
 type Settings struct {
 	Provider string      `json:"provider,omitempty"`
 	Model    string      `json:"model,omitempty"`
@@ -168,7 +168,7 @@ type Settings struct {
 	Title    *string     `json:"title,omitempty"` // "" removes it
 }
 
-// Agent is an agent of the session.
+// Agent describes one agent in the session.
 type Agent struct {
 	Path     string               `json:"path"` // "" is the main agent
 	Name     string               `json:"name,omitempty"`

@@ -31,10 +31,10 @@ type Tree struct {
 
 	active int       // working agents
 	since  time.Time // when the first active agent started
-	last   time.Time // time of the last record
+	last   time.Time // when the last record was made
 }
 
-// Total sums the usage of a session and all its subagents.
+// Total sums usage over a session and all its subagents.
 type Total struct {
 	Agents int // spawned subagents
 	Turns  int // model calls
@@ -230,7 +230,7 @@ func (s *State) limit() event.Data {
 	return nil
 }
 
-// warnCostAt is the share of the cost limit at which a warning is recorded.
+// warnCostAt is the cost limit share at which a warning is recorded.
 const warnCostAt = 0.8
 
 // costWarning warns the host once when most of the tree's cost limit is spent.

@@ -24,7 +24,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// servers are the MCP servers of a run.
+// servers are a run's MCP servers.
 type servers struct {
 	host       Host
 	list       map[string]mcp.Server
@@ -87,7 +87,7 @@ func (s *servers) offer(tools []tool.Tool) []tool.Tool {
 	return later
 }
 
-// attach passes changes of the tools to the session from now on. Changes that arrive meanwhile wait, so that they keep
+// attach passes tool changes to the session from now on. Changes that arrive meanwhile wait, so that they keep
 // their order.
 func (s *servers) attach(session *agent.Session) {
 	for {
@@ -105,7 +105,7 @@ func (s *servers) attach(session *agent.Session) {
 	}
 }
 
-// changed passes a change of the tools to the session.
+// changed passes a tool change to the session.
 func (s *servers) changed(c mcp.Change) {
 	s.mu.Lock()
 	session := s.session
@@ -118,7 +118,7 @@ func (s *servers) changed(c mcp.Change) {
 	}
 }
 
-// apply changes the tools of the session.
+// apply changes the session's tools.
 func (s *servers) apply(session *agent.Session, c mcp.Change) {
 	s.mu.Lock()
 	add, client := s.offer(c.Add), s.client
@@ -193,7 +193,7 @@ func (s *servers) remember(st mcp.Status) {
 	_ = s.memory.set(r)
 }
 
-// command expands a prompt of a server that the user names, if any; s may be nil.
+// command expands a server prompt that the user names, if any; s may be nil.
 func (s *servers) command(ctx context.Context, input string) ([]llm.Part, bool, error) {
 	if s == nil {
 		return nil, false, nil
@@ -229,7 +229,7 @@ func (s *servers) Close() error {
 	return errors.Join(client.Close(), s.logs.Close())
 }
 
-// maxServerLog is the size at which the log of a server is rotated. One old log is kept.
+// maxServerLog is the size at which a server log is rotated. One old log is kept.
 const maxServerLog = 1 << 20
 
 // serverLogs keeps what servers write to standard error, a file for each. Without a directory it keeps nothing.
@@ -243,7 +243,7 @@ type serverLogs struct {
 
 func serverLog(dir, name string) string { return filepath.Join(dir, url.PathEscape(name)+".log") }
 
-// write adds a line to the log of a server. Errors are ignored, because servers work without their logs.
+// write adds a line to a server log. Errors are ignored, because servers work without their logs.
 func (l *serverLogs) write(name string, line []byte) {
 	if l.dir == "" {
 		return
@@ -258,7 +258,7 @@ func (l *serverLogs) write(name string, line []byte) {
 	l.sizes[name] += int64(n)
 }
 
-// open returns the log of a server. The caller must hold mu.
+// open returns a server log. The caller must hold mu.
 func (l *serverLogs) open(name string) (*os.File, error) {
 	path := serverLog(l.dir, name)
 	if f := l.files[name]; f != nil {
@@ -297,7 +297,7 @@ func (l *serverLogs) Close() error {
 	return err
 }
 
-// mcpServers returns the MCP servers of the run, or nil if there are none.
+// mcpServers returns the run's MCP servers, or nil if there are none.
 func (r *runner) mcpServers(ctx context.Context, k coding.Connection) (*servers, error) {
 	o := r.flags
 	if o.noMCP || o.settings == nil {

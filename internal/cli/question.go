@@ -17,13 +17,13 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// pageRows is how many rows of a question are shown at once.
+// pageRows is how many rows are shown at once.
 const pageRows = 400
 
 // answerUnseen approves a call without viewing all of it.
 const answerUnseen = "yes all"
 
-// callQuestion asks for approval of a call.
+// callQuestion asks for a call's approval.
 type callQuestion struct {
 	rows    []string // what the user decides on, without the pages that were shown
 	choices []choice // the answers after the last page
@@ -87,12 +87,12 @@ func isPlan(r tool.Request) bool {
 	return r.Spec.Role == step.RoleExitPlan && r.Call.Mode == policy.ModePlan
 }
 
-// has reports whether there is an access of a kind.
+// has reports whether an access has a kind.
 func has(list []policy.Access, kind policy.Kind) bool {
 	return slices.ContainsFunc(list, func(a policy.Access) bool { return a.Kind == kind })
 }
 
-// who returns the name of an agent and what it is for.
+// who returns an agent's name and purpose.
 func (a *asker) who(agent string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,11 +106,11 @@ func (a *asker) who(agent string) string {
 	}
 }
 
-// sheet collects the rows of a question.
+// sheet collects a question's rows.
 type sheet struct {
 	rows  []string
-	width int      // of the terminal; 0 means no limit
-	parts []string // the parts of its commands that need approval
+	width int      // in columns; 0 means no limit
+	parts []string // the command parts that need approval
 }
 
 // add adds untrusted text.
@@ -162,7 +162,7 @@ func (s *sheet) command(a policy.Access, opts shell.Options) {
 	}
 }
 
-// paths returns the path rules of an environment; nil has none.
+// paths returns an environment's path rules; nil has none.
 func paths(e env.Environment) (p env.Paths) {
 	if e != nil {
 		p = e.Info().Paths()
@@ -258,7 +258,7 @@ func (a *asker) choices(ctx context.Context, r tool.Request) []choice {
 	return append(list, no)
 }
 
-// saving returns the choice to save rules in the file of a layer, unless there is no such file.
+// saving returns the choice to save rules in a layer's file, unless there is no such file.
 func (a *asker) saving(key, answer string, rules []string, layer config.Layer) []choice {
 	file, err := a.host.configFileFor(a.dir, layer)
 	if err != nil {
@@ -273,7 +273,7 @@ func (a *asker) saving(key, answer string, rules []string, layer config.Layer) [
 		approval: tool.Approval{Allow: true, Scope: tool.Always, Rules: rules}}}
 }
 
-// sameCall describes the calls that an approval without rules covers: those of the same tool with the same accesses.
+// sameCall describes the calls that an approval without rules covers: calls to the same tool with the same accesses.
 func sameCall(r tool.Request) string {
 	name := show.Summary(r.Spec.Name)
 	switch {
@@ -298,7 +298,7 @@ func suggestions(ctx context.Context, r tool.Request) []policy.Suggestion {
 	})
 }
 
-// narrowest returns the rules of the first suggestion.
+// narrowest returns the first suggestion's rules.
 func narrowest(list []policy.Suggestion) []string {
 	if len(list) == 0 {
 		return nil

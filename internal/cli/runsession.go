@@ -130,7 +130,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	return c, nil
 }
 
-// prompt returns the configuration of the system prompt.
+// prompt returns the system prompt configuration.
 func (o run) prompt(h Host) coding.PromptConfig {
 	c := coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}
 	if o.settings != nil {
@@ -148,7 +148,7 @@ func (o run) memory() coding.Memory {
 	return coding.Memory{Off: !m.Enabled, Budget: cmp.Or(m.Budget, -1)}
 }
 
-// guards returns the configuration of the audit log and of secrets. The demo has no configuration. With --no-save, a run
+// guards returns the configuration for the audit log and secrets. The demo has no configuration. With --no-save, a run
 // does not need the state directory, unless the configuration requires the audit log.
 func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
 	c := o.settings
@@ -204,7 +204,7 @@ func (o run) checkModels(h Host, known *llm.Catalogue, provider, model string) e
 	return nil
 }
 
-// pricedTier reports whether the price of a service tier is known.
+// pricedTier reports whether a service tier has a known price.
 func pricedTier(p *llm.Price, tier string) bool {
 	_, known := p.Cost(llm.Usage{Tier: tier})
 	return known
@@ -213,7 +213,7 @@ func pricedTier(p *llm.Price, tier string) bool {
 // saved is where a run is saved, and the session that it continues.
 type saved struct {
 	store event.Store // nil if the run is not saved
-	meta  event.Meta  // of the session to resume; its ID is "" for a new one
+	meta  event.Meta  // the session to resume; its ID is "" for a new one
 	fresh bool        // the session is a fork made for this run
 }
 
@@ -269,7 +269,7 @@ func (o run) place(ctx context.Context, h Host, dir, command string) (saved, err
 	return s, err
 }
 
-// lastSession returns the last session of a directory. "reins run" also accepts the session of a parent
+// lastSession returns the last session for a directory. "reins run" also accepts the session of a parent
 // directory; for other commands that is an error that names the session.
 func (o run) lastSession(ctx context.Context, h Host, sessions *session.Manager, dir, command string) (event.Meta, error) {
 	if o.dir != "" || command != runCommand {
@@ -290,7 +290,7 @@ func (s saved) discard(ctx context.Context) error {
 	return s.store.Delete(context.WithoutCancel(ctx), s.meta.ID)
 }
 
-// dir returns the given directory, or else the working directory of the session.
+// dir returns the given directory, or else the session's working directory.
 func (s saved) dir(given string) (string, error) {
 	if given != "" || s.meta.Dir == "" {
 		return given, nil

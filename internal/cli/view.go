@@ -20,7 +20,7 @@ import (
 type face interface {
 	// workingIn shows that the run works in another directory.
 	workingIn(dir string)
-	// replay records an event of an earlier run without showing it.
+	// replay records an event from an earlier run without showing it.
 	replay(r event.Record)
 	// show shows an event. An error means that the output cannot be written.
 	show(r event.Record) error
@@ -28,7 +28,7 @@ type face interface {
 	finish(r result) error
 	// ask shows a question and nothing else until the returned function is called.
 	ask(question string) (done func(answered bool))
-	// prompt shows more of the current question.
+	// prompt shows more rows from the current question.
 	prompt(text string)
 	// typed records that the user typed a line, which moves the cursor to the next one.
 	typed()
@@ -132,7 +132,7 @@ type result struct {
 	reached   reached
 }
 
-// reached is how far a run got within the limits of its flags.
+// reached is how far a run got within the limits that its flags set.
 type reached struct {
 	flags   run
 	limit   event.TurnLimit // the limit that stopped the run, if any
@@ -140,7 +140,7 @@ type reached struct {
 	resumed bool            // there were earlier runs, which count
 }
 
-// statusNeedsApproval is the outcome of a run that finished, but without calls that nobody could
+// statusNeedsApproval is the outcome for a run that finished, but without calls that nobody could
 // approve.
 const statusNeedsApproval agent.Status = "needs_approval"
 
@@ -174,7 +174,7 @@ func (r *result) end(ctx context.Context, status agent.Status, err error) {
 	}
 }
 
-// statusCode returns the exit code of a run that ended without an error.
+// statusCode returns the exit code for a run that ended without an error.
 func statusCode(s agent.Status) int {
 	switch s {
 	case agent.StatusDone:

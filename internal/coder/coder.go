@@ -26,7 +26,7 @@ type Sandbox string
 // The sandboxes.
 const (
 	ReadOnly       Sandbox = "read-only"
-	WorkspaceWrite Sandbox = "workspace-write"    // the directory of the run; the default
+	WorkspaceWrite Sandbox = "workspace-write"    // the run's directory; the default
 	FullAccess     Sandbox = "danger-full-access" // everything; needs Config.FullAccess
 )
 
@@ -34,16 +34,16 @@ const (
 type Config struct {
 	// State is the directory for sessions and checkpoints; see [home.Find].
 	State string
-	// Session returns the configuration of a session for a directory. It must confine the session to the sandbox and
+	// Session returns a session configuration for a directory. It must confine the session to the sandbox and
 	// must not wait for a user. Run adds the store, the session to resume and the constraints.
 	Session func(ctx context.Context, dir string, box Sandbox) (coding.Config, error)
 	// Command does the task instead of a session.
 	Command *Command
 	// FullAccess permits the sandbox danger-full-access.
 	FullAccess bool
-	// Progress, if set, is called with a line for each step of a run.
+	// Progress, if set, is called with a line for each step.
 	Progress func(line string)
-	// Log, if set, is called with the metrics of a run if its request sets LogMetrics.
+	// Log, if set, is called with a run's metrics if its request sets LogMetrics.
 	Log func(Metrics)
 
 	wait func(ctx context.Context, d time.Duration) error // for tests; nil sleeps
@@ -56,10 +56,10 @@ type Request struct {
 	Sandbox Sandbox // default: WorkspaceWrite
 	Session string  // ID of a session to continue; "" starts a new one
 
-	// Contract and Guardrails are constraints from the caller. They are not part of the task: the model gets them as
+	// Contract and Guardrails are constraints from the caller. They are separate from the task: the model gets them as
 	// instructions that take precedence over the task.
 	Contract, Guardrails string
-	// AllowedFiles are patterns of the files that may change, relative to Dir, such as "src/**". If other files have
+	// AllowedFiles are patterns for files that may change, relative to Dir, such as "src/**". If other files have
 	// changed after the run, it fails with ScopeViolation. Nil allows all files; an empty list allows none.
 	AllowedFiles []string
 
@@ -72,7 +72,7 @@ type Request struct {
 	LogMetrics  bool // call Config.Log
 }
 
-// The defaults and limits of a request.
+// Request defaults and limits.
 const (
 	defaultIdle     = 300 * time.Second
 	defaultDuration = 1800 * time.Second
@@ -246,7 +246,7 @@ func (r *run) findDir() error {
 	return nil
 }
 
-// validID reports whether a session ID is safe as an argument of a command.
+// validID reports whether a session ID is safe as a command argument.
 func validID(id string) bool {
 	return len(id) <= 128 && !strings.HasPrefix(id, "-") && !strings.ContainsFunc(id, func(c rune) bool {
 		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_')

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// span is the position of a value in a JSON text, with its name if it is a member of an object.
+// span is a value's position in a JSON text, with its name if it is an object member.
 type span struct {
 	name       string
 	start, end int
@@ -20,7 +20,7 @@ type span struct {
 
 func (s span) in(data []byte) []byte { return data[s.start:s.end] }
 
-// children returns the members of the object, or the elements of the array, at a position in a JSON text.
+// children returns the object members or array elements at a position in a JSON text.
 func children(data []byte, at span) ([]span, error) {
 	dec := json.NewDecoder(bytes.NewReader(at.in(data)))
 	open, err := dec.Token()
@@ -58,7 +58,7 @@ func member(list []span, name string) (span, bool) {
 	return span{}, false
 }
 
-// book is the text of a notebook with the positions of its cells. Edits keep the bytes of the rest of the file
+// book is a notebook's text with its cell positions. Edits keep the remaining bytes
 // unchanged.
 type book struct {
 	data  []byte
@@ -77,7 +77,7 @@ type cell struct {
 
 var errNotNotebook = errors.New("it is not a notebook of format 4")
 
-// parseBook finds the cells of a notebook.
+// parseBook finds a notebook's cells.
 func parseBook(data []byte) (*book, error) {
 	var head struct {
 		Major int `json:"nbformat"`
@@ -112,7 +112,7 @@ func parseBook(data []byte) (*book, error) {
 	return b, nil
 }
 
-// text returns a member of a cell that is a string, or "".
+// text returns a cell's string member, or "".
 func (b *book) text(c cell, name string) (s string) {
 	if m, ok := member(c.members, name); ok {
 		_ = json.Unmarshal(m.in(b.data), &s)
@@ -120,7 +120,7 @@ func (b *book) text(c cell, name string) (s string) {
 	return s
 }
 
-// indent returns the white space at the start of the line that contains a position, or "" in a file without line
+// indent returns the white space that begins the line at a position, or "" in a file without line
 // breaks.
 func (b *book) indent(at int) string {
 	i := bytes.LastIndexByte(b.data[:at], '\n') + 1
@@ -131,7 +131,7 @@ func (b *book) indent(at int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// find returns the index of a cell by its id, or else by its number, from 1.
+// find returns a cell's index by its id, or else by its number, from 1.
 func (b *book) find(id string) (int, bool) {
 	if i := slices.IndexFunc(b.cells, func(c cell) bool { return c.id == id && id != "" }); i >= 0 {
 		return i, true
@@ -140,7 +140,7 @@ func (b *book) find(id string) (int, bool) {
 	return n - 1, err == nil && 1 <= n && n <= len(b.cells)
 }
 
-// splice replaces a part of the file. The new text gets the line breaks of the file.
+// splice replaces part of the file. The new text gets the file's line breaks.
 func (b *book) splice(at span, text []byte) []byte {
 	if bytes.Contains(b.data, []byte("\r\n")) {
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
@@ -190,7 +190,7 @@ func (b *book) insert(i int, kind, source string) ([]byte, error) {
 	return b.splice(span{start: at, end: at}, fmt.Appendf(nil, ",%s%s", gap, text)), nil
 }
 
-// replace changes the source of a cell, and its type unless kind is "" or the same. A code cell loses its outputs,
+// replace changes a cell's source, and its type unless kind is "" or the same. A code cell loses its outputs,
 // which belong to the old source.
 func (b *book) replace(i int, kind, source string) ([]byte, error) {
 	c := b.cells[i]

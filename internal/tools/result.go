@@ -14,23 +14,23 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// The results of the operations. Their Fields methods return values for programs, which are the same for all tools of
+// Results of operations. Their Fields methods return values for programs, which are the same for all tools of
 // an operation.
 
-// Page holds lines of a file, or an image.
+// Page holds lines from a file, or an image.
 type Page struct {
 	Lines []string // without their endings
-	First int      // number of the first line, from 1
+	First int      // first line number, from 1
 	Total int      // number of lines in the file
 
 	Encoding, Ending string
-	Source           []byte // the bytes of the file
+	Source           []byte // the file's bytes
 
 	Image         *llm.Image // instead of lines
-	Width, Height int        // of the image; 0 if unknown
+	Width, Height int        // in pixels; 0 if unknown
 }
 
-// Last returns the number of the last line, or First-1 if there are none.
+// Last returns the last line number, or First-1 if there are none.
 func (p Page) Last() int { return p.First + len(p.Lines) - 1 }
 
 // Fields describes the file.
@@ -103,7 +103,7 @@ func (p Patched) Report(whole bool) string {
 	return b.String()
 }
 
-// Paths returns the old and new paths of the changed files.
+// Paths returns the changed files' old and new paths.
 func (p Patched) Paths() []string {
 	var paths []string
 	for _, c := range p.Changes {
@@ -115,14 +115,14 @@ func (p Patched) Paths() []string {
 	return paths
 }
 
-// Listing holds the entries of a directory. Each directory precedes its entries.
+// Listing holds directory entries. Each directory precedes its entries.
 type Listing struct {
 	Entries []Entry
 	Ignored int  // number of skipped entries
 	Partial bool // there are more entries
 }
 
-// Entry is an entry of a directory.
+// Entry is one directory entry.
 type Entry struct {
 	Path       string // relative to the listed directory, with slashes
 	Info       env.FileInfo
@@ -134,7 +134,7 @@ func (l Listing) Fields() map[string]any {
 	return map[string]any{"entries": len(l.Entries), "partial": l.Partial}
 }
 
-// Found is the result of a search, in path order.
+// Found is a search result, in path order.
 type Found struct {
 	Files   []search.FileMatch
 	Summary search.Summary
@@ -208,7 +208,7 @@ func (s Started) Fields() map[string]any {
 	return map[string]any{"id": string(s.ID), "pid": s.PID, "started": s.At.Format(time.RFC3339)}
 }
 
-// News is the new output of a background process.
+// News is new output from a background process.
 type News struct {
 	ID      ID
 	PID     int

@@ -24,10 +24,10 @@ import (
 // Config configures the coding tools. The zero value is the default.
 type Config struct {
 	// DefaultTimeout and MaxTimeout are the default and the maximum timeout of foreground commands. They default to the
-	// constants of the same names. Profiles use the default timeout of their family.
+	// constants with the same names. Profiles use the default timeout of their family.
 	DefaultTimeout time.Duration
 	MaxTimeout     time.Duration
-	// MaxFileSize is the maximum size of a file that is read. It defaults to the constant of the same name.
+	// MaxFileSize is the maximum size for reading a file. It defaults to the constant with the same name.
 	MaxFileSize int64
 	// ClassicPatch makes apply_patch keep the changes before a failed one, like codex, instead of undoing them.
 	ClassicPatch bool
@@ -41,7 +41,7 @@ type Config struct {
 	State *State
 }
 
-// The defaults of the tools.
+// Tool defaults.
 const (
 	DefaultTimeout = 10 * time.Second
 	MaxTimeout     = 10 * time.Minute
@@ -76,7 +76,7 @@ type State struct {
 	turn chan struct{} // full while a call is changing files
 
 	mu      sync.Mutex
-	last    int // number of the last background process
+	last    int // last background process number
 	running map[string]*process
 	seen    map[string]string // hashes of files when last read or written
 	news    map[string]string // those that Seen has not returned yet
@@ -100,7 +100,7 @@ func New(c Config) []tool.Tool {
 	}, append(sh.backgroundTools(), UpdatePlan())...)
 }
 
-// More returns tools that a session may have in addition to those of its profile: they delete a file, show an image,
+// More returns tools that a session may have in addition to its profile's tools: they delete a file, show an image,
 // edit a notebook, and wait for background processes. To share processes with the tools of [New], use the same
 // Config.State.
 func More(c Config) []tool.Tool {
@@ -131,7 +131,7 @@ func oneByOne[In, Out any](f files, run func(context.Context, *tool.Call, In) (O
 // payloads caches the schemas of payload for all sessions.
 var payloads sync.Map // of the fields, joined, to json.RawMessage
 
-// payload returns the output schema of a tool: the output, and fields given as "name type".
+// payload returns a tool's output schema: the output, and fields given as "name type".
 func payload(fields ...string) json.RawMessage {
 	key := strings.Join(fields, ",")
 	if schema, known := payloads.Load(key); known {
