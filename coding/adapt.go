@@ -11,7 +11,6 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/prompt"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -31,22 +30,21 @@ func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (
 		return setup{}, err
 	}
 	u := setup{profile: p, Setup: agent.Setup{
-		Tools: given.Tools, Options: p.Options, Vision: p.Vision || given.Vision, ContextWindow: cmp.Or(given.ContextWindow, p.ContextWindow),
+		Tools: given.Tools, Vision: p.Vision || given.Vision, ContextWindow: cmp.Or(given.ContextWindow, p.ContextWindow),
 		Serial: !p.ParallelTools || given.Serial, Unary: !p.Streaming || given.Unary,
 	}}
 	if given.Options != nil {
-		u.Options = given.Options
+		p.Options = given.Options
 	}
 	if u.Tools == nil {
-		if u.Tools, err = b.registry(p); err != nil {
-			return setup{}, err
-		}
+		u.Tools, err = b.registry(ctx, p)
+	} else {
+		b.extendSubagents(u.Tools)
 	}
-	if given.Tools == nil {
-		if err := b.useHostedSearch(ctx, &u); err != nil {
-			return setup{}, err
-		}
+	if err != nil {
+		return setup{}, err
 	}
+	u.Options = p.Options
 	u.System, err = b.systemPrompt(ctx, p, u.Tools, recorded)
 	u.System = b.session.Secrets.Text(u.System)
 	return u, err
@@ -76,8 +74,19 @@ func (b *builder) profile(provider, model string) (*Profile, error) {
 	}), nil
 }
 
-// registry returns all tools for a profile: its own, those of the session, and the caller's.
-func (b *builder) registry(p *Profile) (*tool.Registry, error) {
+// registry returns all tools for a profile: its own, those of the session and of features, and the caller's.
+func (b *builder) registry(ctx context.Context, p *Profile) (*tool.Registry, error) {
+	core, others, hosted, aliases := b.toolsFor(ctx, p)
+	r, err := b.localTools(p, core, others, aliases)
+	if err != nil {
+		return nil, err
+	}
+	b.extendSubagents(r)
+	return r, r.Register(hosted...)
+}
+
+// localTools returns the tools that this program runs.
+func (b *builder) localTools(p *Profile, core, others []tool.Tool, aliases []tool.Alias) (*tool.Registry, error) {
 	if b.config.Tier == LeanTier {
 		return b.leanRegistry(p)
 	}
@@ -89,17 +98,12 @@ func (b *builder) registry(p *Profile) (*tool.Registry, error) {
 	if err := registerEach(r, own); err != nil {
 		return nil, err
 	}
-	r.Alias(p.Aliases...)
-	if err := r.Register(agent.AskUserTool()); err != nil {
+	r.Alias(slices.Concat(p.Aliases, aliases)...)
+	if err := registerEach(r, append([]tool.Tool{agent.AskUserTool()}, core...)); err != nil {
 		return nil, err
 	}
-	if b.offersSkills() {
-		if err := r.Register(b.skillTool(p)); err != nil {
-			return nil, err
-		}
-		r.Alias(skillAliases()...)
-	}
-	if err := r.Register(append(p.otherTools(), tier.tiered(b.moreTools(p))...)...); err != nil {
+	further := append(b.moreTools(p), others...)
+	if err := r.Register(append(p.otherTools(), tier.tiered(further)...)...); err != nil {
 		return nil, err
 	}
 	return r, r.Register(tier.tiered(b.config.Tools)...)
@@ -116,7 +120,12 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 	}
 	offer := b.session
 	offer.Tools = tools
-	c.Tools, c.Skills = agent.Offered(offer), b.config.Skills.Listing(skill.DefaultBudget)
+	c.Tools = agent.Offered(offer)
+	for _, f := range b.features {
+		if f.Prompt != nil {
+			f.Prompt(&c)
+		}
+	}
 	if p.base(c.Tools).Describes(recorded, e.Info(), c) {
 		return "", nil
 	}
@@ -129,20 +138,10 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 	}
 	if c.Docs == nil {
 		docs := b.finder(ctx, p).Find(ctx, e)
-		b.warnOnce(docs.Warnings())
+		b.warnEach(docs.Warnings())
 		c.Docs = &docs
 	}
 	return p.SystemPrompt(ctx, e, c)
-}
-
-// warnOnce reports problems to the host, each only once: the prompts of several models have the same problems.
-func (b *builder) warnOnce(problems []string) {
-	for _, p := range problems {
-		if b.config.Warn != nil && !slices.Contains(b.warned, p) {
-			b.warned = append(b.warned, p)
-			b.config.Warn(errors.New(p))
-		}
-	}
 }
 
 // recorded returns the generated system prompt of the resumed session, unless the caller set another one or the session

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/reins-agent/reins/internal/tools"
 )
 
 var update = flag.Bool("update", false, "rewrite the table of tools in docs/tools.md")
@@ -64,7 +66,7 @@ var shownBy = map[string]string{
 
 func TestAliases_TheTableOfTheDocumentationIsTrue(t *testing.T) {
 	names := map[string][]string{}
-	for _, a := range append(NewProfile(ProfileConfig{}).Aliases, skillAliases()...) {
+	for _, a := range append(NewProfile(ProfileConfig{}).Aliases, tools.SkillAliases()...) {
 		if shownBy[a.Tool] == "" {
 			t.Errorf("shownBy has no test for %s, which %s stands for", a.Tool, a.Name)
 		}

@@ -20,25 +20,6 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// TestLean_FirstRequestIsSmall measures the first request of each family, in bytes.
-func TestLean_FirstRequestIsSmall(t *testing.T) {
-	for _, c := range []struct {
-		provider, model string
-		most            int // of the measured size, which depends a little on the machine; never more than 6,000
-	}{
-		{"openai", "gpt-5.5", 4700},
-		{"anthropic", "claude-opus-5-5", 4700},
-		{"gemini", "gemini-3.8-flash", 4700},
-		{"chat", "qwen3-coder", 4500},
-	} {
-		body := firstRequest(t, c.provider, c.model, Standard, LeanTier)
-		t.Logf("%s: %.1f kB", c.provider, float64(len(body))/1e3)
-		if len(body) > c.most {
-			t.Errorf("%s: the request has %d bytes, want at most %d", c.provider, len(body), c.most)
-		}
-	}
-}
-
 // leanSession opens a session in the lean tier whose model plays the turns. The function returns the requests so far.
 func leanSession(t *testing.T, c Config, turns ...llmtest.Turn) (*agent.Session, *openRig, func() []*llm.Request) {
 	t.Helper()

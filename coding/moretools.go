@@ -1,13 +1,9 @@
 package coding
 
 import (
-	"cmp"
-	"context"
-	"fmt"
 	"slices"
 
 	"github.com/reins-agent/reins/internal/codesearch"
-	"github.com/reins-agent/reins/internal/memory"
 	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/tool"
 )
@@ -19,9 +15,6 @@ func (b *builder) moreTools(p *Profile) []tool.Tool {
 		b.search = codesearch.New()
 	}
 	all := append(tools.More(p.workConfig()), b.search)
-	if b.notes != nil {
-		all = append(all, memory.Tool(*b.notes, b.secrets))
-	}
 	had := p.specs()
 	return slices.DeleteFunc(all, func(t tool.Tool) bool {
 		name := t.Spec().Name
@@ -44,31 +37,6 @@ func (p *Profile) otherTools() (all []tool.Tool) {
 		}
 	}
 	return all
-}
-
-// Memory configures the notes that sessions save for later sessions.
-type Memory struct {
-	Off    bool
-	Budget int // maximum size of notes in the prompt, in bytes; 0 means 4096, negative means no notes
-}
-
-// remember adds the notes of earlier sessions to the prompt.
-func (b *builder) remember(context.Context) error {
-	if c := b.config.Memory; c.Off || b.state == "" {
-		return nil
-	}
-	notes := memory.Open(b.state.Memory(), b.session.Env.Info().Dir)
-	b.notes = &notes
-	if b.config.Prompt.Memory != nil {
-		return nil
-	}
-	shown, err := notes.Shown(max(cmp.Or(b.config.Memory.Budget, 4096), 0))
-	if err != nil {
-		b.warnOnce([]string{fmt.Sprintf("the notes of earlier sessions are not used: %v", err)})
-		return nil
-	}
-	b.config.Prompt.Memory = shown
-	return nil
 }
 
 // workConfig returns the configuration of the profile's tools.

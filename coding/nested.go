@@ -10,6 +10,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/prompt"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -50,7 +51,7 @@ func (b *builder) nestDocs(ctx context.Context, p *Profile) {
 		return
 	}
 	b.nested.docs = &prompt.Nested{Finder: b.finder(ctx, p), Env: b.session.Env}
-	b.nested.trusted, b.nested.warn = b.config.Prompt.Trusted, b.warnOnce
+	b.nested.trusted, b.nested.warn = b.config.Prompt.Trusted, b.warnEach
 }
 
 // follow is middleware.
@@ -83,7 +84,7 @@ func (n *nestedDocs) follow(ctx context.Context, c tool.Call, next func(context.
 		if res.Fields == nil {
 			res.Fields = map[string]any{}
 		}
-		res.Fields[fieldDocs] = append(texts(res.Fields[fieldDocs]), part.Keys...)
+		res.Fields[fieldDocs] = append(tools.Texts(res.Fields[fieldDocs]), part.Keys...)
 	}
 	return res, err
 }
@@ -108,7 +109,7 @@ func (n *nestedDocs) update(ctx context.Context) error {
 		n.last = r.Seq
 		switch d := r.Data.(type) {
 		case event.ToolCallEnd:
-			for _, key := range texts(d.Fields[fieldDocs]) {
+			for _, key := range tools.Texts(d.Fields[fieldDocs]) {
 				if !slices.Contains(n.given[r.Agent], key) {
 					n.add(r.Agent, []string{key})
 				}

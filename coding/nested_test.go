@@ -77,3 +77,15 @@ func TestNestedDocs_AreGivenOnceAndAgainAfterACompaction(t *testing.T) {
 		t.Errorf("not given after a compaction: %q", got[len(got)-1])
 	}
 }
+
+// results returns the results of calls that the model has seen.
+func results(s *agent.Session) (list []string) {
+	for _, m := range s.Messages() {
+		for _, p := range m.Parts {
+			if r, ok := p.(llm.ToolResult); ok {
+				list = append(list, r.Text())
+			}
+		}
+	}
+	return list
+}

@@ -18,30 +18,29 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/checkpoint"
-	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/internal/gitrisk"
-	"github.com/reins-agent/reins/internal/memory"
 	"github.com/reins-agent/reins/internal/prompt"
 	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/secret"
-	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
 )
 
 // Config configures a session for [Open]. Zero fields have the defaults of `reins run`, except that Open reads no
-// configuration files, does not trust the project, uses no sandbox, skills or language servers, and lets tools change
-// files that were not read.
+// configuration files, does not trust the project, uses no sandbox and no extensions, and lets tools change files
+// that were not read.
 type Config struct {
 	Provider string // default: the provider that serves the model, or the first one with a key
 	Model    string // default: the provider's
@@ -70,27 +69,11 @@ type Config struct {
 	ToolConfig ToolConfig
 	// Tools are added to the profile's tools and replace tools with the same name.
 	Tools []tool.Tool
-	// MCP are the MCP servers. Nil means none.
-	MCP *Servers
-	// Extend, if set, returns additional tools for the session environment. Use Session.Reconfigure to change them
-	// later.
-	Extend func(ctx context.Context, e env.Environment) (Extension, error)
-	// HostedSearch adds the provider's web search, if it has one. The provider runs it without asking. It
-	// is not added if a policy rule forbids searches or asks about them.
-	HostedSearch bool
-	// Skills are offered to the model by name and description. See [Commands] for skills that the user invokes. Agents
-	// of the registry become agent types. Nil means no skills.
-	Skills *skill.Registry
-	// Schedule, if set, lets the agent schedule prompts to itself. The host must call its Run method.
-	Schedule *Schedule
+	// Extensions add features: MCP servers, skills, worktrees, language servers and more; see package feature.
+	Extensions []Extension
 	// Prompt configures the system prompt. Prompt.Tools is ignored. If Session.System is set, only
 	// Prompt.User is added to it.
 	Prompt PromptConfig
-
-	// LSP configures language servers. The zero value uses none.
-	LSP LSPConfig
-	// Memory configures the notes that are saved between sessions. They need a state directory.
-	Memory Memory
 
 	// Secrets configures what is redacted, and Audit the audit log.
 	Secrets Secrets
@@ -117,20 +100,13 @@ type Config struct {
 
 	// Session has the remaining configuration: approvals, policy, limits, hooks, subagents. Open fills in
 	// empty fields and keeps the others, so Client, Env, System, Store, Checkpoints and Compaction can each be
-	// replaced. Session.Tools replaces all tools, so that it cannot be combined with Tools, Extend and MCP.
+	// replaced. Session.Tools replaces all tools, so that it cannot be combined with Tools, nor with extensions that add
+	// tools.
 	// Session.Provider, Session.Model and Session.Effort must be empty: they are fields of this struct.
 	Session agent.Config
 }
 
-// Extension is what a host adds to a session.
-type Extension struct {
-	Tools []tool.Tool
-	// About holds the descriptions that origins of tools, such as MCP servers, give of themselves, by name. The prompt
-	// marks them as untrusted.
-	About map[string]string
-}
-
-// compactAt is the default context window share at which a conversation is compacted.
+// compactAt is the default share of the context window at which a conversation is compacted.
 const compactAt = 0.8
 
 // maxResult is the default length, in characters, above which a tool result is condensed. That happens once, before
@@ -139,7 +115,7 @@ const maxResult = 50_000
 
 // Open assembles a coding session. Closing the session closes everything that Open created.
 func Open(ctx context.Context, c Config) (*agent.Session, error) {
-	b := &builder{config: c, session: c.Session, active: &activeSkills{}}
+	b := &builder{config: c, session: c.Session}
 	b.config.ToolConfig.State, b.session.Policy = tools.NewState(), orDefault(c.Session.Policy)
 	s, err := b.open(ctx)
 	if err != nil {
@@ -148,10 +124,8 @@ func Open(ctx context.Context, c Config) (*agent.Session, error) {
 		}
 		return nil, err
 	}
-	b.active.follow(s)
-	c.MCP.follow(s)
 	b.nested.session.Store(s)
-	if err := cmp.Or(b.trees.follow(ctx, s, b.meta), c.Schedule.load(ctx, s)); err != nil {
+	if err := b.follow(ctx, s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -164,14 +138,16 @@ type builder struct {
 	state   home.Dir     // the state directory, or ""
 	meta    event.Meta   // for the resumed session
 	made    []io.Closer  // to be closed with the session
-	git     *prompt.Git  // shared by all system prompts
-	warned  []string     // problems that were reported
+	git     *prompt.Git  // shared by all prompts of the session
 	secrets *secret.Redactor
-	active  *activeSkills
-	trees   *worktrees    // nil if the session cannot have worktrees
-	search  tool.Tool     // codebase_search, whose index all profiles share
-	notes   *memory.Store // nil if there is no memory
+	search  tool.Tool // codebase_search, whose index all profiles share
 	nested  nestedDocs
+
+	features  []Feature
+	subagents bool // their configuration has what features add
+
+	warning sync.Mutex
+	warned  []string // problems that were reported
 }
 
 func (b *builder) open(ctx context.Context) (*agent.Session, error) {
@@ -195,9 +171,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 		s.Catalogue = cmp.Or(c.Connect.Catalogue, llm.DefaultCatalogue())
 	}
 	for _, step := range []func(context.Context) error{
-		b.findStore, b.createEnv, b.extend, b.connectServers,
-		b.addUserTools, b.addWorktrees, b.addSchedule, b.languageServers,
-		b.conceal, b.remember, b.connect, b.useSkills, b.govern, b.prepare, b.keep, b.audit,
+		b.findStore, b.createEnv, b.conceal, b.connect, b.attach, b.prepare, b.keep, b.audit,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -229,19 +203,12 @@ func (b *builder) policy() policy.Policy {
 	return b.session.Policy
 }
 
-// govern applies the session's skills and its web search to a policy that replaces the first one.
-func (b *builder) govern(context.Context) error {
-	given := b.session.Govern
-	b.session.Govern = func(ctx context.Context, p policy.Policy) (_ policy.Policy, without []string) {
-		if given != nil {
-			p, without = given(ctx, p)
-		}
-		if b.config.HostedSearch && b.forbidsSearch(ctx, p) != "" {
-			without = append(without, "web_search")
-		}
-		return b.withSkills(p), without
+// orDefault returns the policy, or the one without rules.
+func orDefault(p policy.Policy) policy.Policy {
+	if p == nil {
+		return rules.Policy{}
 	}
-	return nil
+	return p
 }
 
 // checkPlaces returns an error if a field of Session is set that has its place in Config.
@@ -255,9 +222,9 @@ func (c *Config) checkPlaces() error {
 			return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.%s is set: set Config.%[1]s instead", f.name)
 		}
 	}
-	if s.Tools != nil && (len(c.Tools) > 0 || c.Extend != nil || c.MCP != nil) {
+	if s.Tools != nil && len(c.Tools) > 0 {
 		return llm.Errorf(llm.ErrConfiguration, "", "Config.Session.Tools replaces all tools, "+
-			"so Config.Tools, Config.Extend and Config.MCP have no effect: set one or the other")
+			"so Config.Tools has no effect: set one or the other")
 	}
 	return nil
 }
@@ -325,17 +292,6 @@ func (b *builder) createEnv(context.Context) error {
 	return nil
 }
 
-// extend adds the tools of Extend.
-func (b *builder) extend(ctx context.Context) error {
-	if b.config.Extend == nil {
-		return nil
-	}
-	more, err := b.config.Extend(ctx, b.session.Env)
-	b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], more.Tools...)
-	b.config.Prompt.About = more.About
-	return err
-}
-
 // connect creates the client.
 func (b *builder) connect(ctx context.Context) error {
 	s := &b.session
@@ -370,6 +326,10 @@ func (i idle) Close() error {
 // prepare fills in the fields that depend on the model.
 func (b *builder) prepare(ctx context.Context) error {
 	s := &b.session
+	if err := cmp.Or(b.extendTools(), b.addUserTools()); err != nil {
+		return err
+	}
+	b.extendSession(ctx)
 	recorded, err := b.recorded(ctx)
 	if err != nil {
 		return err

@@ -8,17 +8,13 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/env"
-	"github.com/reins-agent/reins/internal/lsptools"
 	"github.com/reins-agent/reins/internal/native"
 	"github.com/reins-agent/reins/internal/patch"
 	"github.com/reins-agent/reins/internal/prompt"
 	"github.com/reins-agent/reins/internal/tools"
-	"github.com/reins-agent/reins/internal/web"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/tool"
 )
@@ -206,11 +202,11 @@ func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
 		freeform = &llm.Freeform{Syntax: "lark", Definition: patch.Grammar}
 	}
 	if p.Tier == LeanTier {
-		return leanProfileTools(p.ToolConfig), append(tools.Aliases(), addedAliases()...)
+		return leanProfileTools(p.ToolConfig), append(tools.Aliases(), tools.AddedAliases()...)
 	}
 	if p.Toolset == Native {
 		t := p.nativeTools(freeform)
-		return t.Tools, append(t.Aliases, addedAliases()...)
+		return t.Tools, append(t.Aliases, tools.AddedAliases()...)
 	}
 	all := tools.New(p.ToolConfig)
 	var chosen []tool.Tool
@@ -224,7 +220,7 @@ func (p *Profile) tools() ([]tool.Tool, []tool.Alias) {
 		}
 		chosen = append(chosen, t)
 	}
-	return chosen, append(tools.Aliases(), addedAliases()...)
+	return chosen, append(tools.Aliases(), tools.AddedAliases()...)
 }
 
 func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
@@ -237,44 +233,6 @@ func (p *Profile) nativeTools(freeform *llm.Freeform) native.Toolset {
 	}
 	return native.Gemini(set)
 }
-
-// addedAliases returns aliases of tools that a session or a host adds.
-var addedAliases = sync.OnceValue(func() []tool.Alias {
-	claude := map[string]string{
-		"prompt": "task", "subagent_type": "agent_type", "description": "", "effort": "", "maxTurns": "max_turns",
-	}
-	own := []tool.Alias{
-		{Name: "Agent", Tool: "spawn_agent", Params: claude},
-		{Name: "Task", Tool: "spawn_agent", Params: claude},
-		{Name: "invoke_agent", Tool: "spawn_agent", Params: map[string]string{"agent_name": "agent_type", "prompt": "task"}},
-		{Name: "AskUserQuestion", Tool: agent.AskUser},
-		{Name: "request_user_input", Tool: agent.AskUser},
-		{Name: "AskUser", Tool: agent.AskUser},
-		{Name: "ToolSearch", Tool: tool.SearchName},
-		{Name: "ListMcpResources", Tool: "list_mcp_resources"},
-		{Name: "ReadMcpResource", Tool: "read_mcp_resource"},
-		{Name: "EnterPlanMode", Tool: "enter_plan_mode"},
-		{Name: "ExitPlanMode", Tool: "exit_plan_mode"},
-		{Name: "TodoWrite", Tool: "todo_write"},
-		{Name: "write_todos", Tool: "todo_write"},
-		{Name: "Config", Tool: "config", Params: map[string]string{"setting": "key"}},
-		{Name: "NotebookEdit", Tool: "notebook_edit"},
-		{Name: "EnterWorktree", Tool: "enter_worktree"},
-		{Name: "ExitWorktree", Tool: "exit_worktree", Params: map[string]string{"discard_changes": ""}},
-		{Name: "CronCreate", Tool: "cron_create", Params: map[string]string{"cron": "schedule", "durable": ""}},
-		{Name: "CronList", Tool: "cron_list"},
-		{Name: "CronDelete", Tool: "cron_delete"},
-		{Name: "RemoteTrigger", Tool: "remote_trigger"},
-		{Name: "TaskCreate", Tool: "task_create", Params: map[string]string{"activeForm": ""}},
-		{Name: "TaskGet", Tool: "task_get", Params: map[string]string{"taskId": "task_id", "id": "task_id"}},
-		{Name: "TaskList", Tool: "task_list"},
-		{Name: "TaskUpdate", Tool: "task_update", Params: map[string]string{"taskId": "task_id", "id": "task_id", "activeForm": ""}},
-		{Name: "TeamCreate", Tool: "team_create", Params: map[string]string{"team_name": "name", "description": ""}},
-		{Name: "TeamDelete", Tool: "team_delete", Params: map[string]string{"team_name": "name"}},
-		{Name: "SendMessage", Tool: "send_message", Params: map[string]string{"recipient": "to", "content": "message", "summary": ""}},
-	}
-	return slices.Concat(own, web.Aliases(), lsptools.Aliases())
-})
 
 // freeformPatch offers apply_patch as a freeform tool.
 func freeformPatch(t tool.Tool, freeform *llm.Freeform) tool.Tool {

@@ -3,21 +3,14 @@ package coding
 import (
 	"context"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -36,9 +29,9 @@ func TestOpen_RefusesFieldsInTheWrongPlaceAndToolsThatProvidersRefuse(t *testing
 		"Config.Session.Tools replaces all tools":                     {Model: "m", Tools: []tool.Tool{namedTool("a")}, Session: agent.Config{Tools: &tool.Registry{}}},
 		`tool "my tool!": providers refuse this name`:                 {Model: "m", Tools: []tool.Tool{namedTool("my tool!")}},
 		`two tools are named "a"`:                                     {Model: "m", Tools: []tool.Tool{namedTool("a"), namedTool("a")}},
-		`two tools are named "b"`: {Model: "m", Tools: []tool.Tool{namedTool("b")}, Extend: func(context.Context, env.Environment) (Extension, error) {
-			return Extension{Tools: []tool.Tool{namedTool("b")}}, nil
-		}},
+		`two tools are named "b"`: {Model: "m", Tools: []tool.Tool{namedTool("b")}, Extensions: []Extension{func(context.Context, *Host) (Feature, error) {
+			return Feature{Tools: []tool.Tool{namedTool("b")}}, nil
+		}}},
 	} {
 		c.Dir, c.State, c.Session.Client = g.dir, g.state, g.model
 		if _, err := Open(t.Context(), c); llm.KindOf(err) != llm.ErrConfiguration || !strings.Contains(err.Error(), want) {
@@ -89,44 +82,6 @@ func TestOpenOrResume_CreatesThenResumes(t *testing.T) {
 	}
 	if _, err := OpenOrResume(t.Context(), "../mine", Config{Model: "m", Dir: g.dir, State: g.state, Session: agent.Config{Client: g.model}}); err == nil {
 		t.Error("an invalid ID is accepted")
-	}
-}
-
-// The servers are connected by Open, offer their tools, and are disconnected by the Close of the session.
-func TestOpen_ConnectsToMCPServers(t *testing.T) {
-	server := sdk.NewServer(&sdk.Implementation{Name: "growing"}, &sdk.ServerOptions{Instructions: "Be gentle."})
-	say := func(text string) sdk.ToolHandlerFor[struct{}, any] {
-		return func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
-		}
-	}
-	sdk.AddTool(server, &sdk.Tool{Name: "ping"}, say("pong"))
-	site := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
-	defer func() {
-		site.CloseClientConnections()
-		site.Close()
-	}()
-	g := newOpenRig(t)
-	g.model = llmtest.Play(llmtest.Call("mcp__s__ping", "{}"), llmtest.Say("done"))
-	var warned []string
-	s := g.open(Config{
-		Model:   "claude-sonnet-5-5",
-		MCP:     &Servers{Config: mcp.Config{Servers: map[string]mcp.Server{"s": {URL: site.URL}, "broken": {Command: "no-such-program"}}}},
-		Warn:    func(err error) { warned = append(warned, err.Error()) },
-		Session: agent.Config{Policy: policy.AllowAll{}},
-	})
-	r := g.ask(s)
-	if !slices.Contains(toolNames(r), "mcp__s__ping") || !strings.Contains(r.Messages[0].Text(), "Be gentle.") {
-		t.Errorf("the model is offered %q", toolNames(r))
-	}
-	if res := r.Messages[len(r.Messages)-1].Parts[0].(llm.ToolResult); res.Text() != "pong" {
-		t.Errorf("the tool returned %q", res.Text())
-	}
-	if n := len(slices.Collect(server.Sessions())); n != 0 {
-		t.Errorf("%d connections are left after Close", n)
-	}
-	if !slices.ContainsFunc(warned, func(w string) bool { return strings.Contains(w, "MCP server broken cannot be used") }) {
-		t.Errorf("got warnings %q", warned)
 	}
 }
 

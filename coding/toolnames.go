@@ -35,7 +35,7 @@ var knownTools = sync.OnceValue(func() map[string][]string {
 	for _, t := range tools.New(ToolConfig{}) {
 		add(t.Spec().Name, t.Spec().Name)
 	}
-	aliases := skillAliases()
+	aliases := tools.SkillAliases()
 	for _, f := range []Family{OpenAIFamily, AnthropicFamily, GeminiFamily, GenericFamily} {
 		for _, set := range []Toolset{Standard, Native} {
 			p := &Profile{Family: f, Toolset: set, Vision: true}

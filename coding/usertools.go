@@ -1,7 +1,6 @@
 package coding
 
 import (
-	"context"
 	"slices"
 
 	"github.com/reins-agent/reins/agent"
@@ -12,7 +11,7 @@ import (
 
 // addUserTools adds the tools for plan mode and for messages and to-do lists that the user sees. The caller's tools can
 // replace them.
-func (b *builder) addUserTools(context.Context) error {
+func (b *builder) addUserTools() error {
 	given := b.config.Tools
 	if err := tool.CheckNames(given...); err != nil {
 		return llm.Errorf(llm.ErrConfiguration, "", "%v", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/command"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/home"
@@ -75,7 +76,7 @@ func newRig(t *testing.T, saved bool, turns ...llmtest.Turn) *rig {
 		Session:  agent.Config{ID: "one", Client: r.script, Catalogue: catalogue, Meta: event.Meta{Prompt: "Begin"}},
 	}
 	o := session.Options{
-		Submit: coding.Commands{Skills: skills, Provider: "script", Catalogue: catalogue}.Submit,
+		Submit: feature.Commands{Skills: skills, Provider: "script", Catalogue: catalogue}.Submit,
 		Commands: func() []session.Command {
 			prompt := mcp.Prompt{Server: "files", Name: "Sort", Title: "Sort them", Arguments: []mcp.PromptArgument{{Name: "dir", Required: true}, {Name: "by"}}}
 			return append(command.Skills(skills), command.Prompts([]mcp.Prompt{prompt})...)

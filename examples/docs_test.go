@@ -10,6 +10,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -33,13 +34,14 @@ func withPermissions(ctx context.Context, approve func(context.Context, tool.Req
 }
 
 func withServers(ctx context.Context, token string, lookup tool.Tool) (*agent.Session, error) {
+	servers := &feature.Servers{Config: mcp.Config{Servers: map[string]mcp.Server{
+		"files":  {Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-filesystem", "."}},
+		"issues": {URL: "https://mcp.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer " + token}},
+		"own":    {Tools: []tool.Tool{lookup}},
+	}}}
 	session, err := coding.Open(ctx, coding.Config{
-		MCP: &coding.Servers{Config: mcp.Config{Servers: map[string]mcp.Server{
-			"files":  {Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-filesystem", "."}},
-			"issues": {URL: "https://mcp.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer " + token}},
-			"own":    {Tools: []tool.Tool{lookup}},
-		}}},
-		Session: agent.Config{Policy: rules.Must("mcp__issues__search", "mcp__own")},
+		Extensions: []coding.Extension{servers.Attach},
+		Session:    agent.Config{Policy: rules.Must("mcp__issues__search", "mcp__own")},
 	})
 	return session, err
 }

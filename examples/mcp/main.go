@@ -11,14 +11,16 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/policy/rules"
 )
 
 func main() {
+	servers := &feature.Servers{Config: mcp.Config{Servers: map[string]mcp.Server{"example": {Command: os.Args[2], Args: os.Args[3:]}}}}
 	out, err := coding.Run(context.Background(), coding.Config{
-		MCP:     &coding.Servers{Config: mcp.Config{Servers: map[string]mcp.Server{"example": {Command: os.Args[2], Args: os.Args[3:]}}}},
-		Session: agent.Config{Policy: rules.Must("mcp__example")},
+		Extensions: []coding.Extension{servers.Attach},
+		Session:    agent.Config{Policy: rules.Must("mcp__example")},
 	}, os.Args[1])
 	if err != nil {
 		log.Fatal(err)

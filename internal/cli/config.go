@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/internal/configtool"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/tool"
@@ -380,7 +380,7 @@ func newConfigSchema(h Host) *cobra.Command {
 
 // configTool returns the tool that reads the configuration of a run and asks to change the user's configuration.
 func (h Host) configTool(s *config.Settings) tool.Tool {
-	return coding.ConfigTool(func() ([]config.Entry, error) {
+	return configtool.New(func() ([]config.Entry, error) {
 		entries := s.Entries()
 		for i := range entries {
 			entries[i].Value = masked(entries[i].Value)

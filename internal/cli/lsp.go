@@ -3,13 +3,13 @@ package cli
 import (
 	"time"
 
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/config"
 )
 
 // languageServers returns the configuration of language servers. The demo has no configuration and uses no language
 // servers.
-func languageServers(s *config.Settings) (c coding.LSPConfig, err error) {
+func languageServers(s *config.Settings) (c feature.LSPConfig, err error) {
 	if s == nil || !s.LSP.Enabled {
 		return c, nil
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
@@ -46,14 +47,15 @@ type servers struct {
 	records  map[string]serverRecord // what is remembered about the servers
 }
 
-// open connects to the servers and returns their tools, for coding.Config.Extend. It waits for a limited time; tools of
+// extend is a coding.Extension. It connects to the servers and returns their tools. It waits for a limited time; tools of
 // slower servers are added later.
-func (s *servers) open(ctx context.Context, e env.Environment) (coding.Extension, error) {
+func (s *servers) extend(ctx context.Context, h *coding.Host) (coding.Feature, error) {
 	client := mcp.Open(ctx, mcp.Config{
-		Env: e, Servers: s.list, Version: Version, Roots: []string{e.Info().Dir}, Elicit: s.elicit, Sample: s.sample, Token: s.host.token(s.list), Log: s.logs.write, OnChange: s.changed,
+		Env: h.Env, Servers: s.list, Version: Version, Roots: []string{h.Env.Info().Dir},
+		Elicit: s.elicit, Sample: s.sample, Token: s.host.token(s.list), Log: s.logs.write, OnChange: s.changed,
 	})
 	s.mu.Lock()
-	s.client, s.env = client, e
+	s.client, s.env = client, h.Env
 	s.mu.Unlock()
 	s.failed = map[string]string{}
 	for name, r := range s.records {
@@ -66,11 +68,12 @@ func (s *servers) open(ctx context.Context, e env.Environment) (coding.Extension
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending = nil // they are in the list
-	ext := coding.Extension{Tools: s.offer(client.Tools()), About: map[string]string{}}
-	for _, st := range client.Status() {
-		ext.About["MCP server "+st.Name] = st.Instructions
-	}
-	return ext, nil
+	return coding.Feature{
+		Tools:  s.offer(client.Tools()),
+		Prompt: feature.About(client.Status()),
+		Follow: s.attach,
+		Close:  s.Close,
+	}, nil
 }
 
 // offer defers the tools if their definitions are too long in total. Once deferred, they stay deferred, so that the
@@ -89,14 +92,14 @@ func (s *servers) offer(tools []tool.Tool) []tool.Tool {
 
 // attach passes tool changes to the session from now on. Changes that arrive meanwhile wait, so that they keep
 // their order.
-func (s *servers) attach(session *agent.Session) {
+func (s *servers) attach(_ context.Context, session *agent.Session) error {
 	for {
 		s.mu.Lock()
 		pending := s.pending
 		if s.pending = nil; len(pending) == 0 {
 			s.session = session
 			s.mu.Unlock()
-			return
+			return nil
 		}
 		s.mu.Unlock()
 		for _, c := range pending {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/exepages"
@@ -38,9 +38,9 @@ type runner struct {
 
 	system string // the content of --system
 
-	commands coding.Commands // prompts that use skills
-	tools    *servers        // MCP servers, or nil
-	standby  *standby        // with --keep-running
+	commands feature.Commands // prompts that use skills
+	tools    *servers         // MCP servers, or nil
+	standby  *standby         // with --keep-running
 
 	ended sync.Once // the first model call has ended
 
@@ -235,7 +235,7 @@ func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err 
 	if err != nil {
 		return nil, err
 	}
-	r.commands = coding.Commands{
+	r.commands = feature.Commands{
 		Skills: r.flags.skills, Provider: k.Provider, Warn: func(err error) { notef(r.host, "%v", err) },
 		Exists: func(path string) bool { _, err := os.Lstat(path); return err == nil },
 	}

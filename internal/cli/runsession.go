@@ -10,6 +10,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/home"
@@ -34,17 +35,12 @@ func (r *runner) session(ctx context.Context, k coding.Connection, place saved) 
 		return nil, err
 	}
 	if tools != nil {
-		c.Extend, c.Session.Owned = tools.open, append(c.Session.Owned, tools)
+		c.Extensions = slices.Insert(c.Extensions, 0, coding.Extension(tools.extend))
 	}
 	r.commands.Config = r.forCommands(c)
 	s, err := coding.Open(ctx, c)
-	switch {
-	case tools == nil:
-	case err == nil:
-		tools.attach(s)
+	if err == nil {
 		r.tools = tools
-	default:
-		_ = tools.Close()
 	}
 	var unwritable *os.PathError
 	switch {
@@ -81,7 +77,7 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	c := coding.Config{
 		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Pass: o.pass, Sandbox: o.box, Connect: conf,
 		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), Tier: coding.Tier(o.tier), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true},
-		Prompt: o.prompt(r.host), Skills: o.skills, Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
+		Prompt: o.prompt(r.host), Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
 		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, System: r.system, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
@@ -94,18 +90,14 @@ func (r *runner) config(k coding.Connection, place saved) (coding.Config, error)
 	if c.Audit, c.Secrets, err = o.guards(r.host); err != nil {
 		return c, err
 	}
-	c.Memory, c.HostedSearch = o.memory(), o.settings != nil && o.settings.Web.SearchBackend == "provider"
+	if c.Extensions, err = r.features(); err != nil {
+		return c, err
+	}
 	if c.Tools, err = r.host.webTools(o.settings); err != nil {
 		return c, err
 	}
 	if o.settings != nil {
 		c.Tools = append(c.Tools, r.host.configTool(o.settings))
-	}
-	if r.standby != nil {
-		c.Schedule = &r.standby.schedule
-	}
-	if c.LSP, err = languageServers(o.settings); err != nil {
-		return c, err
 	}
 	if place.store != nil {
 		c.Session.Store = place.store
@@ -139,13 +131,27 @@ func (o run) prompt(h Host) coding.PromptConfig {
 	return c
 }
 
-// memory returns the configuration of notes. The demo has no configuration.
-func (o run) memory() coding.Memory {
-	if o.settings == nil {
-		return coding.Memory{Off: true}
+// features returns the extensions of the session, except MCP servers. The demo has no configuration.
+func (r *runner) features() ([]coding.Extension, error) {
+	o := r.flags
+	list := []coding.Extension{feature.Worktrees()}
+	if r.standby != nil {
+		list = append(list, r.standby.schedule.Attach)
 	}
-	m := o.settings.Memory
-	return coding.Memory{Off: !m.Enabled, Budget: cmp.Or(m.Budget, -1)}
+	servers, err := languageServers(o.settings)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, feature.LanguageServers(servers))
+	if s := o.settings; s != nil {
+		if s.Memory.Enabled {
+			list = append(list, feature.Memory(cmp.Or(s.Memory.Budget, -1)))
+		}
+		if s.Web.SearchBackend == "provider" {
+			list = append(list, feature.HostedSearch())
+		}
+	}
+	return append(list, feature.Skills(o.skills)), nil
 }
 
 // guards returns the configuration for the audit log and secrets. The demo has no configuration. With --no-save, a run

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/webhook"
 )
 
 // standby keeps a run going after its prompt is done, for scheduled jobs and webhooks.
 type standby struct {
-	schedule coding.Schedule
+	schedule feature.Schedule
 	listener net.Listener // nil without --listen
 	secret   webhook.Secret
 	failed   chan error
@@ -70,7 +70,7 @@ func (b *standby) close() {
 
 // start accepts messages for a session.
 func (b *standby) start(ctx context.Context, r *runner, s *agent.Session) error {
-	inbox := coding.NewInbox(s, func(out agent.Outcome, err error) {
+	inbox := feature.NewInbox(s, func(out agent.Outcome, err error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.out, r.cost = out, s.Total().Cost.Dollars

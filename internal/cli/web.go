@@ -30,7 +30,7 @@ func (h Host) webTools(s *config.Settings) ([]tool.Tool, error) {
 		c.Triggers[t.Name] = web.Trigger{URL: t.URL, Secret: secret}
 	}
 	switch w.SearchBackend {
-	case "provider": // see coding.Config.HostedSearch
+	case "provider": // see feature.HostedSearch
 		c.Search = web.Search{}
 	case "searxng":
 		if w.SearchURL == "" {

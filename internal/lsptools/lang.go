@@ -73,11 +73,6 @@ func New(w *lsp.Workspace, c Config, files tools.Config) *Tools {
 // All returns the tools.
 func (t *Tools) All() []tool.Tool { return []tool.Tool{t.lspTool(), t.lintTool()} }
 
-// Aliases returns the names and arguments that the vendors' own agents use for these tools.
-func Aliases() []tool.Alias {
-	return []tool.Alias{{Name: "LSP", Tool: "lsp", Params: map[string]string{"filePath": "path"}}}
-}
-
 // reads declares read accesses to paths.
 func reads(ctx context.Context, e env.Environment, paths ...string) []policy.Access {
 	all := []policy.Access{}

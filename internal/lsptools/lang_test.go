@@ -65,7 +65,7 @@ func newRig(t *testing.T, mode string, timeout time.Duration) *rig {
 	if err := reg.Register(append(tools.New(c), l.All()...)...); err != nil {
 		t.Fatal(err)
 	}
-	reg.Alias(Aliases()...)
+	reg.Alias(tools.AddedAliases()...)
 	return &rig{t, dir, e, &tool.Pipeline{Registry: reg, Policy: policy.AllowAll{}, Middleware: []tool.Middleware{l.Diagnose}}}
 }
 

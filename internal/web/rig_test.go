@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/dns/dnsmessage"
 
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
@@ -40,7 +41,7 @@ func runWith(t *testing.T, c Config, p policy.Policy, name string, args map[stri
 	if err := reg.Register(made...); err != nil {
 		t.Fatal(err)
 	}
-	reg.Alias(Aliases()...)
+	reg.Alias(tools.AddedAliases()...)
 	b, err := json.Marshal(args)
 	if err != nil {
 		t.Fatal(err)

@@ -75,12 +75,3 @@ func New(c Config) ([]tool.Tool, error) {
 	}
 	return append(all, e.tool(c.timeout)), nil
 }
-
-// Aliases returns the names and arguments that the vendors' own agents use for these tools.
-func Aliases() []tool.Alias {
-	return []tool.Alias{
-		{Name: "WebFetch", Tool: "web_fetch"},
-		{Name: "WebSearch", Tool: "web_search"},
-		{Name: "google_web_search", Tool: "web_search"},
-	}
-}

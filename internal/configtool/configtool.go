@@ -1,4 +1,5 @@
-package coding
+// Package configtool has the tool with which the model reads and changes settings.
+package configtool
 
 import (
 	"context"
@@ -12,9 +13,9 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// ConfigTool returns the tool with which the model reads the configuration and asks to change the user's file. entries
+// New returns the tool with which the model reads the configuration and asks to change the user's file. entries
 // returns the effective settings without secrets, and file returns the user's file.
-func ConfigTool(entries func() ([]config.Entry, error), file func() (config.File, error)) tool.Tool {
+func New(entries func() ([]config.Entry, error), file func() (config.File, error)) tool.Tool {
 	t := configTool{entries, file}
 	made := tool.New(tool.Spec{
 		Name: "config", Version: "1.0.0", SideEffects: "changes the user's configuration file", Idempotent: true,

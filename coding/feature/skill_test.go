@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -62,7 +63,7 @@ func TestSkills_ThePromptListsThemAndTheToolLoadsThem(t *testing.T) {
 	home := t.TempDir()
 	r := g.skills(home, map[string]string{".agents/skills/zoo/SKILL.md": named("zoo", ""), ".agents/skills/zoo/references/a.md": "Animals."})
 	g.model = llmtest.Play(llmtest.Call("skill", `{"name":"zoo","args":"lions"}`), llmtest.Call("read_file", fmt.Sprintf(`{"file_path":%q}`, filepath.Join(home, ".agents/skills/zoo/references/a.md"))), llmtest.Say("done"))
-	s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r})
+	s := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r))})
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +87,8 @@ func TestSkills_ThePromptListsThemAndTheToolLoadsThem(t *testing.T) {
 
 func TestSkills_WithoutSkillsNothingChanges(t *testing.T) {
 	g := newOpenRig(t)
-	without := g.ask(g.open(Config{Model: "claude-sonnet-5-5"}))
-	empty := g.ask(g.open(Config{Model: "claude-sonnet-5-5", Skills: &skill.Registry{}}))
+	without := g.ask(g.open(coding.Config{Model: "claude-sonnet-5-5"}))
+	empty := g.ask(g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(&skill.Registry{}))}))
 	if without.Messages[0].Text() != empty.Messages[0].Text() || !slices.Equal(toolNames(without), toolNames(empty)) || slices.Contains(toolNames(empty), "skill") {
 		t.Errorf("an empty registry changes the request: %v", toolNames(empty))
 	}
@@ -96,27 +97,27 @@ func TestSkills_WithoutSkillsNothingChanges(t *testing.T) {
 func TestSkills_TheToolHasTheFormOfTheToolset(t *testing.T) {
 	for _, c := range []struct {
 		model   string
-		toolset Toolset
+		toolset coding.Toolset
 		call    string
 		name    string
 		ends    string // what ends the restriction
 	}{
-		{"claude-sonnet-5-5", Native, `{"skill":"zoo","args":"x"}`, "Skill", "not Skill; the skill ends when the work on the prompt is done"},
-		{"gemini-3-pro", Native, `{"name":"zoo"}`, "activate_skill", "not activate_skill; the skill ends when the work on the prompt is done"},
-		{"gpt-5.6", Native, `{"name":"zoo","args":"x"}`, "skill", "call skill with done: true"},
-		{"claude-sonnet-5-5", Standard, `{"skill":"zoo"}`, "Skill", "call skill with done: true"}, // an alias
+		{"claude-sonnet-5-5", coding.Native, `{"skill":"zoo","args":"x"}`, "Skill", "not Skill; the skill ends when the work on the prompt is done"},
+		{"gemini-3-pro", coding.Native, `{"name":"zoo"}`, "activate_skill", "not activate_skill; the skill ends when the work on the prompt is done"},
+		{"gpt-5.6", coding.Native, `{"name":"zoo","args":"x"}`, "skill", "call skill with done: true"},
+		{"claude-sonnet-5-5", coding.Standard, `{"skill":"zoo"}`, "Skill", "call skill with done: true"}, // an alias
 	} {
 		g := newOpenRig(t)
 		r := g.skills(t.TempDir(), map[string]string{".claude/skills/zoo/SKILL.md": named("zoo", "Read")})
 		g.model = llmtest.Play(llmtest.Call(c.name, c.call), llmtest.Call(c.name, strings.Replace(c.call, "zoo", "ape", 1)), llmtest.Say("done"))
-		s := g.open(Config{Model: c.model, Toolset: c.toolset, Skills: r})
+		s := g.open(coding.Config{Model: c.model, Toolset: c.toolset, Extensions: with(Skills(r))})
 		if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := results(s); len(got) != 2 || !strings.Contains(got[0], "Do zoo with") || !strings.Contains(got[1], c.ends) {
 			t.Errorf("%s, %s: got %q, want %q", c.model, c.toolset, got, c.ends)
 		}
-		if system := s.Messages()[0].Text(); c.toolset == Native && !strings.Contains(system, "call "+c.name+" with its name") {
+		if system := s.Messages()[0].Text(); c.toolset == coding.Native && !strings.Contains(system, "call "+c.name+" with its name") {
 			t.Errorf("%s: the prompt does not name %s", c.model, c.name)
 		}
 	}
@@ -125,7 +126,7 @@ func TestSkills_TheToolHasTheFormOfTheToolset(t *testing.T) {
 func TestSkills_ACustomPromptHasTheListInTheTool(t *testing.T) {
 	g := newOpenRig(t)
 	r := g.skills(t.TempDir(), map[string]string{".claude/skills/zoo/SKILL.md": named("zoo", "")})
-	req := g.ask(g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{System: "Be brief."}}))
+	req := g.ask(g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r)), Session: agent.Config{System: "Be brief."}}))
 	i := slices.Index(toolNames(req), "skill")
 	if i < 0 || !strings.Contains(req.Tools[i].Description, "- zoo: About zoo.") || len(req.Tools[i].Description) > 1024 || req.Messages[0].Text() != "Be brief." {
 		t.Errorf("got %q and %+v", req.Messages[0].Text(), req.Tools)
@@ -175,7 +176,7 @@ func TestSkills_RestrictionsAreAStack(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(g.dir, "a"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}, LoopWindow: -1}})
+	s := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r)), Session: agent.Config{Policy: policy.AllowAll{}, LoopWindow: -1}})
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +192,7 @@ func TestSkills_NeverPermitMoreThanThePolicy(t *testing.T) {
 	g := newOpenRig(t)
 	r := g.skills(t.TempDir(), map[string]string{".claude/skills/wide/SKILL.md": named("wide", "Bash, Write")})
 	g.model = llmtest.Play(llmtest.Call("skill", `{"name":"wide"}`), llmtest.Call("write_file", `{"file_path":"a","content":"x"}`), llmtest.Say("done"))
-	s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r})
+	s := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r))})
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +206,7 @@ func TestCommands_ASkillOfTheUserHoldsUntilTheInputIsDone(t *testing.T) {
 	r := g.skills(t.TempDir(), map[string]string{".claude/skills/look/SKILL.md": named("look", "Read")})
 	write := func() llmtest.Turn { return llmtest.Call("write_file", `{"file_path":"a","content":"x"}`) }
 	g.model = llmtest.Play(write(), llmtest.Call("skill", `{"done":true}`), write(), llmtest.Say("done"), write(), llmtest.Say("done"))
-	s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+	s := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r)), Session: agent.Config{Policy: policy.AllowAll{}}})
 	c := Commands{Skills: r, Provider: "anthropic"}
 	for _, input := range []string{"/look around", "now write"} {
 		if _, err := c.Submit(t.Context(), s, input); err != nil {
@@ -238,7 +239,7 @@ func TestSkills_RestrictionsSurviveAnInterruptionAndAResume(t *testing.T) {
 		{"go", llmtest.Call("skill", `{"name":"list"}`), "list"},
 	} {
 		g.model = llmtest.Play(c.first, llmtest.Fail(400))
-		s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+		s := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r)), Session: agent.Config{Policy: policy.AllowAll{}}})
 		if _, err := (Commands{Skills: r}).Submit(t.Context(), s, c.input); err == nil {
 			t.Fatal("the work did not fail")
 		}
@@ -246,7 +247,7 @@ func TestSkills_RestrictionsSurviveAnInterruptionAndAResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.model = llmtest.Play(llmtest.Call("write_file", `{"file_path":"a","content":"x"}`), llmtest.Say("done"))
-		s = g.open(Config{Resume: s.ID(), Model: "claude-sonnet-5-5", Session: agent.Config{Policy: policy.AllowAll{}}})
+		s = g.open(coding.Config{Extensions: with(Skills(nil)), Resume: s.ID(), Model: "claude-sonnet-5-5", Session: agent.Config{Policy: policy.AllowAll{}}})
 		if _, err := s.Continue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +277,7 @@ func TestSkills_SubagentsHaveTheLimitsOfTheirParents(t *testing.T) {
 			}
 			return llmtest.Say("done")
 		}}
-		s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+		s := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r)), Session: agent.Config{Policy: policy.AllowAll{}}})
 		if _, err := (Commands{Skills: r}).Submit(t.Context(), s, prompt); err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +319,7 @@ func TestAttack_ScriptsOfUntrustedSkillsDoNotRun(t *testing.T) {
 			turns = append(turns, llmtest.Call("shell", fmt.Sprintf(`{"command":%q}`, l)))
 		}
 		g.model = llmtest.Play(append(turns, llmtest.Say("done"))...)
-		s := g.open(Config{Model: "claude-sonnet-5-5", Skills: skill.Discover(skill.Options{Dir: g.dir}), Prompt: PromptConfig{Trusted: trusted}, Session: agent.Config{Policy: policy.AllowAll{}}})
+		s := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(skill.Discover(skill.Options{Dir: g.dir}))), Prompt: coding.PromptConfig{Trusted: trusted}, Session: agent.Config{Policy: policy.AllowAll{}}})
 		if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +358,7 @@ func TestSkills_AgentsOfClaudeCodeAreTypesOfSubagents(t *testing.T) {
 		}
 		return llmtest.Say("done")
 	}}
-	s := g.open(Config{Provider: "anthropic", Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+	s := g.open(coding.Config{Provider: "anthropic", Model: "claude-sonnet-5-5", Extensions: with(Skills(r)), Session: agent.Config{Policy: policy.AllowAll{}}})
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +382,7 @@ func TestCommands_UseTheModelOfTheSkill(t *testing.T) {
 		".claude/skills/odd/SKILL.md":   "---\nname: odd\ndescription: d\nmodel: nonesuch\n---\nBe odd.\n",
 	})
 	var warned []string
-	s := g.open(Config{Provider: "anthropic", Model: "claude-sonnet-5-5", Skills: r})
+	s := g.open(coding.Config{Provider: "anthropic", Model: "claude-sonnet-5-5", Extensions: with(Skills(r))})
 	c := Commands{Skills: r, Provider: "anthropic", Warn: func(err error) { warned = append(warned, err.Error()) }}
 	for _, input := range []string{"/quick", "hello", "/odd"} {
 		if _, err := c.Submit(t.Context(), s, input); err != nil {
@@ -404,7 +405,7 @@ func TestSkills_AResumedSessionHasAPromptForTheSkillsOfTheDay(t *testing.T) {
 	g := newOpenRig(t)
 	home := t.TempDir()
 	one := g.skills(home, map[string]string{".claude/skills/one/SKILL.md": named("one", "")})
-	first := g.open(Config{Model: "claude-sonnet-5-5", Skills: one})
+	first := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(one))})
 	prompt := func(r *llm.Request) (text string) { // a later prompt may stand after what was said
 		for _, m := range r.Messages {
 			if m.Role == llm.RoleSystem {
@@ -422,11 +423,11 @@ func TestSkills_AResumedSessionHasAPromptForTheSkillsOfTheDay(t *testing.T) {
 		"one more": {g.skills(home, map[string]string{".claude/skills/two/SKILL.md": named("two", "")}), false},
 		"none":     {nil, false},
 	} {
-		after := prompt(g.ask(g.open(Config{Resume: first.ID(), Model: "claude-sonnet-5-5", Skills: c.r})))
+		after := prompt(g.ask(g.open(coding.Config{Resume: first.ID(), Model: "claude-sonnet-5-5", Extensions: with(Skills(c.r))})))
 		if (before == after) != c.same {
 			t.Errorf("%s: the prompt is the same: %v, want %v", name, before == after, c.same)
 		}
-		first = g.open(Config{Model: "claude-sonnet-5-5", Skills: one})
+		first = g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(one))})
 		g.ask(first)
 	}
 }
@@ -435,7 +436,7 @@ func TestSkills_CodexReadsWithCommands(t *testing.T) {
 	g := newOpenRig(t)
 	r := g.skills(t.TempDir(), map[string]string{".claude/skills/look/SKILL.md": named("look", "Read, Grep")})
 	g.model = llmtest.Play(llmtest.Call("exec_command", `{"cmd":"ls"}`), llmtest.Call("exec_command", `{"cmd":"touch x"}`), llmtest.Say("done"))
-	s := g.open(Config{Model: "gpt-5.6", Toolset: Native, Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+	s := g.open(coding.Config{Model: "gpt-5.6", Toolset: coding.Native, Extensions: with(Skills(r)), Session: agent.Config{Policy: policy.AllowAll{}}})
 	if _, err := (Commands{Skills: r}).Submit(t.Context(), s, "/look"); err != nil {
 		t.Fatal(err)
 	}
@@ -449,7 +450,7 @@ func TestCommands_ASkillEndsWithTheNextInput(t *testing.T) {
 	g := newOpenRig(t)
 	r := g.skills(t.TempDir(), map[string]string{".claude/skills/look/SKILL.md": named("look", "Read")})
 	g.model = llmtest.Play(llmtest.Fail(400), llmtest.Call("write_file", `{"file_path":"a","content":"x"}`), llmtest.Say("done"))
-	s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+	s := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r)), Session: agent.Config{Policy: policy.AllowAll{}}})
 	c := Commands{Skills: r}
 	if _, err := c.Submit(t.Context(), s, "/look"); err == nil {
 		t.Fatal("the work did not fail")

@@ -1,6 +1,6 @@
 //go:build unix
 
-package coding
+package feature
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/llm"
@@ -73,7 +74,7 @@ func TestWorktree_Lives(t *testing.T) {
 		t.Skip("runs in a process of its own")
 	}
 	state := filepath.Join(dir, "state")
-	c := Config{State: state, Model: "m", Session: agent.Config{ID: "tree", Client: &llmtest.Script{Reply: treeModel}, Policy: policy.AllowAll{}}}
+	c := coding.Config{Extensions: with(Worktrees()), State: state, Model: "m", Session: agent.Config{ID: "tree", Client: &llmtest.Script{Reply: treeModel}, Policy: policy.AllowAll{}}}
 	store, err := home.Dir(state).OpenSessions(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +84,7 @@ func TestWorktree_Lives(t *testing.T) {
 	} else {
 		c.Dir = filepath.Join(dir, "repo")
 	}
-	s, err := Open(t.Context(), c)
+	s, err := coding.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

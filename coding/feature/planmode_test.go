@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"context"
@@ -22,8 +22,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/configtool"
 	"github.com/reins-agent/reins/internal/thorough"
 	"github.com/reins-agent/reins/internal/web"
 	"github.com/reins-agent/reins/llm"
@@ -76,7 +78,7 @@ func newPlanWorld(t *testing.T) *planWorld {
 	}
 	vars := map[string]string{"HOME": w.home, "REINS_CONFIG": filepath.Join(w.home, "config.toml")}
 	src := config.Sources{Getenv: func(name string) string { return vars[name] }, SystemDir: w.home}
-	settings := ConfigTool(func() ([]config.Entry, error) {
+	settings := configtool.New(func() ([]config.Entry, error) {
 		s, err := config.Load(src)
 		if err != nil {
 			return nil, err
@@ -159,21 +161,21 @@ type reporter interface{ Fatalf(string, ...any) }
 // planProfile is a set of tools for a family.
 type planProfile struct {
 	model   string
-	toolset Toolset
+	toolset coding.Toolset
 }
 
 var planProfiles = []planProfile{
-	{"gpt-5.2", Standard}, {"claude-opus-4-6", Standard}, {"gemini-3-pro-preview", Standard}, {"qwen3", Standard},
-	{"gpt-5.2", Native}, {"claude-opus-4-6", Native}, {"gemini-3-pro-preview", Native},
+	{"gpt-5.2", coding.Standard}, {"claude-opus-4-6", coding.Standard}, {"gemini-3-pro-preview", coding.Standard}, {"qwen3", coding.Standard},
+	{"gpt-5.2", coding.Native}, {"claude-opus-4-6", coding.Native}, {"gemini-3-pro-preview", coding.Native},
 }
 
 // open opens a session in which everything is allowed until plan mode begins.
-func (w *planWorld) open(t reporter, p planProfile, tier Tier, mode policy.Mode, client agent.Streamer) *agent.Session {
+func (w *planWorld) open(t reporter, p planProfile, tier coding.Tier, mode policy.Mode, client agent.Streamer) *agent.Session {
 	everything := rules.Must("Bash", "Edit", "Read", "Delete", "WebFetch", "mcp__s", "exit_plan_mode", "config", "shell_input", "write_stdin")
-	s, err := Open(context.Background(), Config{
+	s, err := coding.Open(context.Background(), coding.Config{
 		Provider: "p", Model: p.model, Dir: w.work, Toolset: p.toolset, Tier: tier, Tools: w.tools, State: w.state,
-		LSP:  LSPConfig{Enabled: true},
-		Vars: map[string]string{"HOME": w.home, "TMPDIR": w.home},
+		Extensions: with(Worktrees(), LanguageServers(LSPConfig{Enabled: true}), Memory(0)),
+		Vars:       map[string]string{"HOME": w.home, "TMPDIR": w.home},
 		Session: agent.Config{
 			Client: client, System: "Be good.", Policy: everything, Mode: mode, Vision: true,
 			Approve:   func(context.Context, tool.Request) (tool.Approval, error) { return tool.Approval{}, nil },
@@ -189,7 +191,7 @@ func (w *planWorld) open(t reporter, p planProfile, tier Tier, mode policy.Mode,
 // definitions returns the tools of all tiers, without those that only wait.
 func (w *planWorld) definitions(t *testing.T, p planProfile) []llm.ToolDef {
 	script := llmtest.Play(llmtest.Say("ok"))
-	s := w.open(t, p, AllTiers, policy.ModeDefault, script)
+	s := w.open(t, p, coding.AllTiers, policy.ModeDefault, script)
 	defer s.Close()
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "hello"}); err != nil {
 		t.Fatal(err)
@@ -325,7 +327,7 @@ func (w *planWorld) value(t *rapid.T, name string, s *schema) any {
 }
 
 // call draws a call of one of the tools. Those that the tier does not offer are called with call_tool.
-func (w *planWorld) call(t *rapid.T, tier Tier, defs []llm.ToolDef) llm.Part {
+func (w *planWorld) call(t *rapid.T, tier coding.Tier, defs []llm.ToolDef) llm.Part {
 	def := rapid.SampledFrom(defs).Draw(t, "tool")
 	if def.Freeform != nil {
 		return llm.ToolCall{Name: def.Name, Arguments: w.text("patch").Draw(t, "text"), Custom: true}
@@ -341,7 +343,7 @@ func (w *planWorld) call(t *rapid.T, tier Tier, defs []llm.ToolDef) llm.Part {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !tier.has(def.Name) {
+	if !includes(tier, def.Name) {
 		return llm.ToolCall{Name: tool.CallName, Arguments: fmt.Sprintf(`{"name":%q,"arguments":%s}`, def.Name, args)}
 	}
 	return llm.ToolCall{Name: def.Name, Arguments: string(args)}
@@ -393,7 +395,7 @@ func TestPlanMode_ChangesNothingWhateverTheModelCalls(t *testing.T) {
 		failed = true // until the end
 		p := rapid.SampledFrom(planProfiles).Draw(t, "profile")
 		mode := rapid.SampledFrom([]policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits, policy.ModeAuto, policy.ModeBypass}).Draw(t, "mode")
-		tier := rapid.SampledFrom([]Tier{CoreTier, AllTiers}).Draw(t, "tier")
+		tier := rapid.SampledFrom([]coding.Tier{coding.CoreTier, coding.AllTiers}).Draw(t, "tier")
 		script := &planScript{}
 		for _, d := range defs[p] {
 			if args, ok := background[d.Name]; ok && rapid.IntRange(0, 3).Draw(t, "background") == 0 {
@@ -401,7 +403,7 @@ func TestPlanMode_ChangesNothingWhateverTheModelCalls(t *testing.T) {
 			}
 		}
 		plan := llm.ToolCall{Name: "enter_plan_mode", Arguments: "{}"}
-		if tier == CoreTier {
+		if tier == coding.CoreTier {
 			plan = llm.ToolCall{Name: tool.CallName, Arguments: `{"name":"enter_plan_mode"}`}
 		}
 		script.main = append(script.main, plan)
@@ -453,7 +455,7 @@ func TestPlanMode_ChangesNothingWhateverTheModelCalls(t *testing.T) {
 // A worktree leaves the repository as it is, but it is a copy of it on the disk.
 func TestPlanMode_WorktreesNeedAnApproval(t *testing.T) {
 	w := newPlanWorld(t)
-	s := w.open(t, planProfiles[1], AllTiers, policy.ModeBypass, llmtest.Play(llmtest.Call("enter_plan_mode", `{}`), llmtest.Call("enter_worktree", `{}`), llmtest.Say("done")))
+	s := w.open(t, planProfiles[1], coding.AllTiers, policy.ModeBypass, llmtest.Play(llmtest.Call("enter_plan_mode", `{}`), llmtest.Call("enter_worktree", `{}`), llmtest.Say("done")))
 	defer s.Close()
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
@@ -463,4 +465,10 @@ func TestPlanMode_WorktreesNeedAnApproval(t *testing.T) {
 	if len(got) != 2 || !strings.Contains(got[1], "refused") || err != nil || len(left) > 0 {
 		t.Errorf("results %q, worktrees %v, %v; want a refusal and none", got, left, err)
 	}
+}
+
+// includes reports whether a tier includes a tool.
+func includes(t coding.Tier, name string) bool {
+	order := []coding.Tier{coding.LeanTier, coding.CoreTier, coding.AdvancedTier, coding.AllTiers}
+	return slices.Index(order, coding.TierOf(name)) <= slices.Index(order, t)
 }

@@ -1,10 +1,11 @@
-package coding
+package feature
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -25,8 +26,8 @@ func TestReplace_PolicyOfACodingSession(t *testing.T) {
 		return s.Reconfigure(t.Context(), agent.Change{Policy: rules.Must("deny Read(denied.txt)", "deny WebSearch")})
 	}
 	g.model = llmtest.Play(llmtest.Call("skill", `{"name":"look"}`), cat, write, cat, llmtest.Say("done"))
-	s = g.open(Config{
-		Model: "claude-opus-5", Provider: "anthropic", Skills: r, HostedSearch: true, Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite},
+	s = g.open(coding.Config{
+		Model: "claude-opus-5", Provider: "anthropic", Extensions: with(HostedSearch(), Skills(r)), Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite},
 		Session: agent.Config{Policy: rules.Policy{}},
 	})
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {

@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
 )
@@ -27,11 +29,14 @@ func (c Commands) inject(ctx context.Context, inv *skill.Invocation) (err error)
 		return fmt.Errorf("/%s has %d commands and files to insert; at most %d are possible", inv.Skill.Name, n, maxInjections)
 	}
 	conf := *c.Config
+	if conf.Session.Policy == nil {
+		conf.Session.Policy = rules.Policy{}
+	}
 	active := &activeSkills{stacks: map[string][]activeSkill{}}
-	conf.Session.Policy = active.policy(orDefault(conf.Session.Policy), !conf.Prompt.Trusted)
-	w, err := OpenWorkbench(ctx, conf, func(t ToolConfig) (*tool.Registry, error) {
+	conf.Session.Policy = active.policy(conf.Session.Policy, !conf.Prompt.Trusted)
+	w, err := coding.OpenWorkbench(ctx, conf, func(t coding.ToolConfig) (*tool.Registry, error) {
 		r := &tool.Registry{}
-		return r, r.Register(NewTools(t)...)
+		return r, r.Register(coding.NewTools(t)...)
 	})
 	if err != nil {
 		return err

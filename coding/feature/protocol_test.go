@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
@@ -34,7 +35,7 @@ var protocolCalls = []struct{ name, args, own, want string }{
 
 func TestProtocol_EveryToolIsReachedByItsNameAndArguments(t *testing.T) {
 	for provider, model := range map[string]string{"openai": "gpt-5.5", "anthropic": "claude-opus-5", "gemini": "gemini-3.8-flash", "chat": "gpt-oss-120b"} {
-		for _, tier := range []Tier{CoreTier, AllTiers} {
+		for _, tier := range []coding.Tier{coding.CoreTier, coding.AllTiers} {
 			t.Run(provider+"/"+string(tier), func(t *testing.T) {
 				g := newOpenRig(t)
 				if err := os.WriteFile(filepath.Join(g.dir, "a.txt"), []byte("needle\n"), 0o644); err != nil {
@@ -52,7 +53,7 @@ func TestProtocol_EveryToolIsReachedByItsNameAndArguments(t *testing.T) {
 					}
 					return llmtest.Call(c.name, c.args)
 				}}
-				s := g.open(Config{Provider: provider, Model: model, Tier: tier, LSP: LSPConfig{Enabled: true}, Session: agent.Config{
+				s := g.open(coding.Config{Provider: provider, Model: model, Tier: tier, Extensions: everything(""), Session: agent.Config{
 					Policy: policy.AllowAll{}, // names and arguments are tested, not permissions
 					Audit:  func(_, _ string, o tool.Outcome) { outcomes = append(outcomes, o) },
 				}})
@@ -131,7 +132,7 @@ func TestSDK_ToolsAreReachedByTheirNamesAndArguments(t *testing.T) {
 		next++
 		return llmtest.Call(sdkCalls[next-1].name, sdkCalls[next-1].args)
 	}}
-	s := g.open(Config{Model: "claude-opus-5", Provider: "anthropic", Session: agent.Config{
+	s := g.open(coding.Config{Model: "claude-opus-5", Provider: "anthropic", Session: agent.Config{
 		Policy: policy.AllowAll{}, Subagents: agent.Subagents{Teams: true},
 		Audit: func(_, who string, o tool.Outcome) {
 			if who == "" {

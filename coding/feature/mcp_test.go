@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/mcp"
@@ -60,10 +60,10 @@ func TestMCP_ToolsThatChangeReachARunningSession(t *testing.T) {
 		llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: "wait_for_change", Arguments: "{}"}}},
 		llmtest.Turn{Parts: []llm.Part{llm.ToolCall{Name: "mcp__s__grown", Arguments: "{}"}}},
 		llmtest.Say("done"))
-	session = g.open(Config{Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: []tool.Tool{wait},
-		Extend: func(context.Context, env.Environment) (Extension, error) {
-			return Extension{Tools: client.Tools()}, nil
-		}, Session: agent.Config{Policy: policy.AllowAll{}}})
+	session = g.open(coding.Config{Provider: "anthropic", Model: "claude-sonnet-5-5", Tools: []tool.Tool{wait},
+		Extensions: with(func(context.Context, *coding.Host) (coding.Feature, error) {
+			return coding.Feature{Tools: client.Tools()}, nil
+		}), Session: agent.Config{Policy: policy.AllowAll{}}})
 	if out, err := session.Submit(t.Context(), llm.Text{Text: "grow"}); err != nil || out.Text != "done" {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -85,10 +85,12 @@ func TestMCP_ChangesKeepTheirOrder(t *testing.T) {
 		})
 	}
 	g := newOpenRig(t)
-	session := g.open(Config{Provider: "anthropic", Model: "claude-sonnet-5-5"})
+	session := g.open(coding.Config{Provider: "anthropic", Model: "claude-sonnet-5-5"})
 	s := &Servers{pending: []mcp.Change{{Add: []tool.Tool{named("no name")}}, {Add: []tool.Tool{named("brief")}}}}
 	s.warn = func(error) { s.changed(mcp.Change{Remove: []string{"brief"}}) }
-	s.follow(session)
+	if err := s.follow(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := session.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +121,7 @@ func TestMCP_ManyToolsAreFoundBySearchAndSlowServersAreNotAwaited(t *testing.T) 
 				}
 			},
 		}
-		r := g.ask(g.open(Config{Model: "claude-sonnet-5-5", MCP: s}))
+		r := g.ask(g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(s.Attach)}))
 		if got := slices.Contains(toolNames(r), "mcp__own__look"); got != (limit == 0) {
 			t.Errorf("limit %d: the model is offered %q", limit, toolNames(r))
 		}

@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/schedule"
 	"github.com/reins-agent/reins/tool"
 )
 
-// Schedule holds the scheduled jobs of a session. If it is set in Config, the session has the tools cron_create,
-// cron_list and cron_delete. Jobs are derived from the records of the session, so they survive a resume. They run only
+// Schedule holds the scheduled jobs of a session. Its extension is Attach: the session gets the tools cron_create,
+// cron_list and cron_delete, and the host must call Run. Jobs are derived from the records of the session, so they survive a resume. They run only
 // during Run.
 type Schedule struct {
 	// Location is the time zone of the jobs; nil means the host's.
@@ -33,12 +34,9 @@ func (c *Schedule) now() time.Time {
 	return time.Now()
 }
 
-// addSchedule adds the tools for scheduled jobs.
-func (b *builder) addSchedule(context.Context) error {
-	if c := b.config.Schedule; c != nil {
-		b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], c.tools()...)
-	}
-	return nil
+// Attach is a [coding.Extension]. It adds the tools for scheduled jobs.
+func (c *Schedule) Attach(context.Context, *coding.Host) (coding.Feature, error) {
+	return coding.Feature{Tools: c.tools(), Follow: c.load}, nil
 }
 
 // Run delivers the prompts of jobs when they are due, until ctx is done or the session is closed. Jobs that were due
@@ -81,9 +79,6 @@ func (c *Schedule) pause() time.Duration {
 
 // load sets the jobs to those of a session.
 func (c *Schedule) load(ctx context.Context, s *agent.Session) error {
-	if c == nil {
-		return nil
-	}
 	c.mu.Lock()
 	c.table, c.last = schedule.Table{}, 0
 	c.mu.Unlock()

@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/native"
+	"github.com/reins-agent/reins/internal/tools"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
 )
@@ -38,20 +39,61 @@ type skillIn struct {
 // to 1,024 characters.
 const toolListing = 750
 
-// skillTool returns the tool that loads skills, in the profile's form.
-func (b *builder) skillTool(p *Profile) tool.Tool {
-	spec := tool.Spec{
-		Name: "skill", Version: "1.0.0", Idempotent: true, Limit: tool.Limit{Chars: 300_000, Lines: -1},
-		Description: "Load a skill: instructions for a kind of task. While it is active, only the tools that it allows can be used.",
+// Skills offers skills to the model by name and description, and enforces the restrictions of active skills. The agents
+// of the registry become agent types. See [Commands] for skills that the user invokes. With a nil registry, only the
+// restrictions of a skill that is active in a resumed session are enforced: attach Skills to every session that may be
+// resumed with one.
+func Skills(r *skill.Registry) coding.Extension {
+	return func(_ context.Context, h *coding.Host) (coding.Feature, error) {
+		k := &skills{registry: r, host: h}
+		f := coding.Feature{Policy: k.govern, Follow: k.active.follow}
+		if r == nil {
+			return f, nil
+		}
+		for _, p := range r.Problems() {
+			h.Warn(p)
+		}
+		f.Prompt = func(c *coding.PromptConfig) { c.Skills = r.Listing(skill.DefaultBudget) }
+		if slices.ContainsFunc(r.All(), func(s *skill.Skill) bool { return s.ModelInvoked }) {
+			f.ToolsFor = k.tools
+		}
+		if len(r.Agents()) > 0 {
+			f.Subagents = k.agents
+		}
+		return f, nil
 	}
-	if b.config.Session.System != "" { // the prompt does not list them
-		spec.Description += "\n" + b.config.Skills.Listing(toolListing)
+}
+
+// skills are the skills of a session.
+type skills struct {
+	registry *skill.Registry // nil if there are none
+	host     *coding.Host
+	active   activeSkills
+}
+
+// tools returns the tool that loads skills.
+func (k *skills) tools(_ context.Context, p *coding.Profile) ([]tool.Tool, []tool.Alias) {
+	return []tool.Tool{k.tool(p)}, tools.SkillAliases()
+}
+
+// tool returns the tool that loads skills, in the form of the profile.
+func (k *skills) tool(p *coding.Profile) tool.Tool {
+	spec := tool.Spec{
+		Name:       "skill",
+		Version:    "1.0.0",
+		Idempotent: true,
+		Limit:      tool.Limit{Chars: 300_000, Lines: -1},
+		Description: "Load a skill: instructions for a kind of task. " +
+			"While it is active, only the tools that it allows can be used.",
+	}
+	if k.host.Prompted { // the prompt does not list them
+		spec.Description += "\n" + k.registry.Listing(toolListing)
 	}
 	switch {
-	case p.Toolset == Native && p.Family == AnthropicFamily:
-		return native.ClaudeSkill(spec, b.useSkill)
-	case p.Toolset == Native && p.Family == GeminiFamily:
-		return native.GeminiSkill(spec, b.useSkill)
+	case p.Toolset == coding.Native && p.Family == coding.AnthropicFamily:
+		return native.ClaudeSkill(spec, k.use)
+	case p.Toolset == coding.Native && p.Family == coding.GeminiFamily:
+		return native.GeminiSkill(spec, k.use)
 	}
 	spec.Description += "\nPass done when its work is finished."
 	return tool.New(spec, tool.Nothing, func(_ context.Context, _ *tool.Call, in skillIn) (tool.Result, error) {
@@ -60,7 +102,7 @@ func (b *builder) skillTool(p *Profile) tool.Tool {
 			res.Fields = map[string]any{fieldDone: true}
 			return res, nil
 		}
-		res := b.useSkill(in.Name, in.Args)
+		res := k.use(in.Name, in.Args)
 		if res.Error == nil {
 			res.Fields[fieldDone] = false // it can be ended
 		}
@@ -68,9 +110,9 @@ func (b *builder) skillTool(p *Profile) tool.Tool {
 	})
 }
 
-// useSkill returns a skill's instructions.
-func (b *builder) useSkill(name, args string) tool.Result {
-	s, err := b.config.Skills.ForModel(name)
+// use returns the instructions of a skill.
+func (k *skills) use(name, args string) tool.Result {
+	s, err := k.registry.ForModel(name)
 	if err != nil {
 		return tool.Failure(tool.ValidationError, "%v.", err)
 	}
@@ -81,54 +123,29 @@ func (b *builder) useSkill(name, args string) tool.Result {
 	return res
 }
 
-// skillAliases returns other names for the standard tool.
-func skillAliases() []tool.Alias {
-	return []tool.Alias{{Name: "Skill", Tool: "skill", Params: map[string]string{"skill": "name"}}, {Name: "activate_skill", Tool: "skill"}}
-}
-
-// useSkills applies the configured skills: it adds a policy that allows reading their files and enforces their
-// restrictions, and adds agents as types of subagents.
-func (b *builder) useSkills(context.Context) error {
-	s, r := &b.session, b.config.Skills
-	if r == nil {
-		s.Policy = b.withSkills(s.Policy)
-		return nil
-	}
-	for _, p := range r.Problems() {
-		b.warnOnce([]string{p.Error()})
-	}
-	s.Policy = b.withSkills(s.Policy)
-	if len(r.Agents()) == 0 {
-		return nil
-	}
-	have := s.Tools
-	if have == nil {
-		p, err := b.profile(s.Provider, s.Model)
-		if err != nil {
-			return err
-		}
-		if have, err = b.registry(p); err != nil {
-			return err
-		}
-	}
+// agents adds the agents of the registry as types of subagents.
+func (k *skills) agents(s *agent.Subagents, have *tool.Registry) {
 	types := map[string]agent.AgentType{}
-	for _, a := range r.Agents() {
+	for _, a := range k.registry.Agents() {
 		mode, err := policy.ParseMode(a.Mode)
 		if err != nil {
-			b.warnOnce([]string{fmt.Sprintf("%s: %v; the agent is not used", a.Path, err)})
+			k.host.Warn(fmt.Errorf("%s: %w; the agent is not used", a.Path, err))
 			continue
 		}
 		if a.Mode == "" {
 			mode = ""
 		}
 		types[a.Name] = agent.AgentType{
-			Description: strings.TrimSuffix(a.Description, "."), Preface: a.Prompt, Tools: namesIn(have, a.Tools),
-			Model: modelFor(s.Catalogue, s.Provider, a.Model), Mode: mode, MaxTurns: a.MaxTurns,
+			Description: strings.TrimSuffix(a.Description, "."),
+			Preface:     a.Prompt,
+			Tools:       namesIn(have, a.Tools),
+			Model:       modelFor(k.host.Catalogue, k.host.Provider, a.Model),
+			Mode:        mode,
+			MaxTurns:    a.MaxTurns,
 		}
 	}
-	maps.Copy(types, s.Subagents.Types) // the caller's types take precedence
-	s.Subagents.Types = types
-	return nil
+	maps.Copy(types, s.Types) // those of the caller take precedence
+	s.Types = types
 }
 
 // namesIn returns the tools that correspond to the tool names of another agent. It returns nil for nil. It omits tools
@@ -169,15 +186,15 @@ func modelFor(c *llm.Catalogue, provider, name string) string {
 	return ""
 }
 
-// withSkills returns a policy that allows reading the files of skills and enforces their restrictions.
-func (b *builder) withSkills(p policy.Policy) policy.Policy {
-	switch r := b.config.Skills; {
-	case r != nil:
-		return b.active.policy(readable(p, r), !b.config.Prompt.Trusted)
-	case b.config.Resume != "": // a skill may be active
-		return b.active.policy(p, false)
+// govern returns a policy that allows reading the files of skills and enforces their restrictions.
+func (k *skills) govern(_ context.Context, p policy.Policy) (policy.Policy, []string) {
+	switch {
+	case k.registry != nil:
+		return k.active.policy(readable(p, k.registry), !k.host.Trusted), nil
+	case k.host.Resumed.ID != "": // a skill may be active
+		return k.active.policy(p, false), nil
 	}
-	return p
+	return p, nil
 }
 
 // readable returns a policy that allows reading the files of skills.
@@ -194,22 +211,9 @@ func readable(p policy.Policy, r *skill.Registry) policy.Policy {
 	return p
 }
 
-// orDefault returns the policy, or the one without rules.
-func orDefault(p policy.Policy) policy.Policy {
-	if p == nil {
-		return rules.Policy{}
-	}
-	return p
-}
-
 var patternEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
 
 func escapePattern(path string) string { return patternEscapes.Replace(path) }
-
-// offersSkills reports whether the model can use a skill.
-func (b *builder) offersSkills() bool {
-	return slices.ContainsFunc(b.config.Skills.All(), func(s *skill.Skill) bool { return s.ModelInvoked })
-}
 
 // Commands submits user input that may invoke skills.
 type Commands struct {
@@ -220,7 +224,7 @@ type Commands struct {
 	Warn      func(error)            // called with problems that do not stop the work; may be nil
 	// Config is the session configuration. Its tools run the commands and read the files in the text of skills,
 	// such as !`git status` and @file, before the text is submitted. If it is nil, the model is told to do this.
-	Config *Config
+	Config *coding.Config
 }
 
 // Submit is agent.Session.Submit for input from a user. Input such as "/name args" invokes a skill: the session

@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"path/filepath"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/policy"
 )
@@ -16,8 +17,9 @@ func TestWorktree_SandboxProtectsTheOriginal(t *testing.T) {
 		t.Skip(why)
 	}
 	g := newTreeRig(t)
-	g.session = g.open(Config{
-		Model: "m", Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite, Writable: []string{g.dir}}, Session: agent.Config{Policy: policy.AllowAll{}},
+	g.session = g.open(coding.Config{
+		Extensions: with(Worktrees()),
+		Model:      "m", Sandbox: sandbox.Config{Mode: sandbox.WorkspaceWrite, Writable: []string{g.dir}}, Session: agent.Config{Policy: policy.AllowAll{}},
 	})
 	before := g.files()
 	g.do(`enter_worktree {"name":"try"}`)

@@ -1,18 +1,16 @@
-package coding
+package feature
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env"
-	"github.com/reins-agent/reins/env/local"
-	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/worktree"
@@ -35,36 +33,31 @@ type worktrees struct {
 	current string                    // the ID of the session's own worktree; "" if it works in home
 }
 
-// addWorktrees adds the tools for worktrees, and allows worktrees for subagents. It requires a state directory and a
-// local environment that Open created.
-func (b *builder) addWorktrees(context.Context) error {
-	s := &b.session
-	if _, here := s.Env.(*local.Env); !here || b.config.Session.Env != nil || b.state == "" {
-		return nil
+// Worktrees lets the agent and its subagents work in copies of a git repository. It has no effect without a state
+// directory, and in an environment that the host made.
+func Worktrees() coding.Extension {
+	return func(_ context.Context, h *coding.Host) (coding.Feature, error) {
+		if h.Elsewhere == nil {
+			return coding.Feature{}, nil
+		}
+		w := &worktrees{home: h.Env, open: map[string]*worktree.Tree{}}
+		w.store = worktree.Store{Dir: h.State.Worktrees(), Env: h.Elsewhere, Trusted: h.Trusted, Wait: 10 * time.Second}
+		return coding.Feature{
+			Tools:     []tool.Tool{w.enterTool(), w.exitTool()},
+			Subagents: w.offer,
+			Follow: func(ctx context.Context, s *agent.Session) error {
+				return w.follow(ctx, s, h.Resumed)
+			},
+			Close: w.Close,
+		}, nil
 	}
-	b.trees = &worktrees{home: s.Env, open: map[string]*worktree.Tree{}}
-	b.trees.store = worktree.Store{Dir: b.state.Worktrees(), Env: b.elsewhere, Trusted: b.config.Prompt.Trusted, Wait: 10 * time.Second}
-	b.made = append(b.made, b.trees)
-	b.config.Tools = append(b.config.Tools[:len(b.config.Tools):len(b.config.Tools)], b.trees.enterTool(), b.trees.exitTool())
-	if s.Subagents.Isolate == nil {
-		s.Subagents.Isolate = b.trees.isolate
-	}
-	return nil
 }
 
-// elsewhere creates an environment like that of the session in another directory. Its commands cannot write to the
-// session's own directory.
-func (b *builder) elsewhere(dir string) (env.Environment, error) {
-	c := local.Config{Dir: dir, Vars: b.config.Vars, Pass: b.config.Pass, Sandbox: b.config.Sandbox}
-	info := b.trees.home.Info()
-	c.Sandbox.Writable = slices.DeleteFunc(slices.Clone(c.Sandbox.Writable), func(w string) bool {
-		w = info.Paths().Abs(info.Dir, w)
-		return info.Paths().Within(w, info.Dir) || info.Paths().Within(info.Dir, w)
-	})
-	if c.Sandbox.Mode == sandbox.WorkspaceWrite {
-		c.Sandbox.Cache = b.state.Cache(dir)
+// offer allows worktrees for subagents.
+func (w *worktrees) offer(s *agent.Subagents, _ *tool.Registry) {
+	if s.Isolate == nil {
+		s.Isolate = w.isolate
 	}
-	return ruledEnv(c, b.policy, policy.Workspace{Home: b.session.Workspace.Home})
 }
 
 // Close closes all worktrees. It does not delete their files.
@@ -130,9 +123,6 @@ const (
 
 // follow sets the session. A resumed session continues in its worktree.
 func (w *worktrees) follow(ctx context.Context, s *agent.Session, meta event.Meta) error {
-	if w == nil {
-		return nil
-	}
 	w.session = s
 	if meta.ID == "" || meta.Foreign() || meta.Dir != w.home.Info().Dir {
 		return nil

@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/env/envtest"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
@@ -134,7 +135,7 @@ func TestSchedule_ResumedSessionHasItsJobs(t *testing.T) {
 	g.model.Reply = func(_ int, r *llm.Request) llmtest.Turn { return nextCall(r) }
 	resume := ""
 	for _, c := range [][2]string{{`cron_create {"schedule":"0 * * * *","prompt":"check the build"}`, "Job 1 is due"}, {`cron_list {}`, "1: 0 * * * *"}} {
-		s := g.open(Config{Model: "m", Resume: resume, Schedule: &Schedule{}, Session: agent.Config{Policy: policy.AllowAll{}}})
+		s := g.open(coding.Config{Model: "m", Resume: resume, Extensions: with((&Schedule{}).Attach), Session: agent.Config{Policy: policy.AllowAll{}}})
 		out, err := s.Submit(t.Context(), llm.Text{Text: c[0]})
 		if err != nil || !strings.Contains(out.Text, c[1]) {
 			t.Errorf("%s: got %q, %v", c[0], out.Text, err)

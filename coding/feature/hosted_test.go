@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"io"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy/rules"
 )
@@ -82,7 +83,7 @@ func TestHostedSearch_AnswersAreReadAndSentBack(t *testing.T) {
 			key := strings.ToUpper(provider)
 			t.Setenv(key+"_API_KEY", "k")
 			t.Setenv(key+"_BASE_URL", server.URL)
-			s, err := Open(t.Context(), Config{Provider: provider, Model: c.model, Dir: t.TempDir(), State: t.TempDir(), HostedSearch: true})
+			s, err := coding.Open(t.Context(), coding.Config{Provider: provider, Model: c.model, Dir: t.TempDir(), State: t.TempDir(), Extensions: with(HostedSearch())})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +132,11 @@ func TestHostedSearch_IsOfferedOnlyWhereItWorksAndIsAllowed(t *testing.T) {
 	} {
 		g := newOpenRig(t)
 		var warned string
-		r := g.ask(g.open(Config{Provider: c.provider, Model: c.model, HostedSearch: !c.off, Session: c.session, Warn: func(err error) { warned += err.Error() }}))
+		extensions := with(HostedSearch())
+		if c.off {
+			extensions = nil
+		}
+		r := g.ask(g.open(coding.Config{Provider: c.provider, Model: c.model, Extensions: extensions, Session: c.session, Warn: func(err error) { warned += err.Error() }}))
 		got := false
 		for _, d := range r.Tools {
 			got = got || d.Hosted.Dialect != ""

@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reins-agent/reins/coding"
 
 	"github.com/reins-agent/reins/skill"
 )
@@ -20,7 +22,7 @@ func TestSkills_FirstRequestGrowsByTheListingOnly(t *testing.T) {
 		if err := os.Mkdir(g.dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		req := g.ask(g.open(Config{Model: "claude-sonnet-5-5", Skills: r}))
+		req := g.ask(g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r))}))
 		n := len(req.Messages[0].Text()) + len(req.Messages[1].Text())
 		for _, d := range req.Tools {
 			b, err := json.Marshal(d)

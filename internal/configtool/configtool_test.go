@@ -1,4 +1,4 @@
-package coding
+package configtool
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/policy"
@@ -30,7 +31,7 @@ func newConfigRig(t *testing.T) *configRig {
 		t.Fatal(err)
 	}
 	src := config.Sources{Getenv: func(name string) string { return map[string]string{"REINS_CONFIG": r.file}[name] }, SystemDir: home + "/none"}
-	err := r.pipe.Registry.Register(ConfigTool(func() ([]config.Entry, error) {
+	err := r.pipe.Registry.Register(New(func() ([]config.Entry, error) {
 		s, err := config.Load(src)
 		if err != nil {
 			return nil, err
@@ -62,7 +63,7 @@ func (r *configRig) approve(allow bool) {
 		if !ok || err != nil {
 			r.Errorf("no preview: %v", err)
 		}
-		r.diffs = append(r.diffs, PreviewDiff(q.Call.Env, p))
+		r.diffs = append(r.diffs, coding.PreviewDiff(q.Call.Env, p))
 		return tool.Approval{Allow: allow}, nil
 	}
 }

@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"context"

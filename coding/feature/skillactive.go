@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"cmp"
@@ -38,10 +38,11 @@ type activeSkill struct {
 }
 
 // follow sets the session.
-func (a *activeSkills) follow(s *agent.Session) {
+func (a *activeSkills) follow(_ context.Context, s *agent.Session) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.session = s
+	return nil
 }
 
 // update applies new records. When a tool call is checked, all records before it are saved.
@@ -121,22 +122,7 @@ func loaded(stack []activeSkill, d event.ToolCallEnd) []activeSkill {
 		return stack
 	}
 	_, canEnd := d.Fields[fieldDone]
-	return append(slices.Clip(stack), activeSkill{name, texts(d.Fields[fieldTools]), true, canEnd})
-}
-
-// texts returns a list of strings. Decoded from a saved record, it has type []any.
-func texts(v any) []string {
-	switch v := v.(type) {
-	case []string:
-		return v
-	case []any:
-		list := []string{}
-		for _, e := range v {
-			list = append(list, fmt.Sprint(e))
-		}
-		return list
-	}
-	return nil
+	return append(slices.Clip(stack), activeSkill{name, tools.Texts(d.Fields[fieldTools]), true, canEnd})
 }
 
 // limits returns the skills that restrict an agent: for the agent and each of its parents, the last skill with a list
@@ -283,7 +269,7 @@ var standard = sync.OnceValue(func() map[string]string {
 		"multiedit": "edit_file",
 		"askuser":   "ask_user", "list_directory": "list_dir", "taskoutput": "shell_output", "taskstop": "shell_stop",
 	}
-	for _, a := range slices.Concat(tools.Aliases(), addedAliases(), skillAliases()) {
+	for _, a := range slices.Concat(tools.Aliases(), tools.AddedAliases(), tools.SkillAliases()) {
 		names[strings.ToLower(a.Name)] = a.Tool
 		names[strings.ToLower(a.Tool)] = a.Tool
 	}

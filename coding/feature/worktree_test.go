@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/llm"
@@ -62,7 +63,7 @@ func (g *treeRig) write(name, text string) {
 
 func (g *treeRig) start(resume string) {
 	g.Helper()
-	g.session = g.open(Config{Model: "m", Resume: resume, Session: agent.Config{Policy: policy.AllowAll{}}})
+	g.session = g.open(coding.Config{Extensions: with(Worktrees()), Model: "m", Resume: resume, Session: agent.Config{Policy: policy.AllowAll{}}})
 }
 
 // restart closes the session and resumes it.
@@ -327,7 +328,7 @@ func TestWorktree_HooksAreToldOfIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.session = g.open(Config{Model: "m", Session: agent.Config{Policy: policy.AllowAll{}, Hooks: set}})
+	g.session = g.open(coding.Config{Extensions: with(Worktrees()), Model: "m", Session: agent.Config{Policy: policy.AllowAll{}, Hooks: set}})
 	g.do(`enter_worktree {"name":"w"}`, `exit_worktree {"action":"keep"}`, `enter_worktree {"name":"w"}`, `exit_worktree {"action":"remove"}`)
 	in, out := "CwdChanged  . true false", "CwdChanged  . false true"
 	if want := []string{"WorktreeCreate w tree false false", in, out, in, "WorktreeRemove w tree false false", out}; !slices.Equal(seen, want) {

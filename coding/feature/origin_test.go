@@ -1,4 +1,4 @@
-package coding
+package feature
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -54,7 +55,7 @@ func TestOrigin_OnlyTheUserInvokesASkill(t *testing.T) {
 	r := g.skills(t.TempDir(), map[string]string{".claude/skills/none/SKILL.md": named("none", "[]")})
 	write := llmtest.Call("write_file", `{"file_path":"a","content":"x"}`)
 	g.model = llmtest.Play(write, llmtest.Say("done"), write, llmtest.Say("done"))
-	s := g.open(Config{Model: "claude-sonnet-5-5", Skills: r, Session: agent.Config{Policy: policy.AllowAll{}}})
+	s := g.open(coding.Config{Model: "claude-sonnet-5-5", Extensions: with(Skills(r)), Session: agent.Config{Policy: policy.AllowAll{}}})
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "<skill name=\"none\" allowed-tools=\"\">\nx\n</skill>"}); err != nil {
 		t.Fatal(err)
 	}

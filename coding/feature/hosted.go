@@ -1,11 +1,13 @@
-package coding
+package feature
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/internal/lazy"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
@@ -23,42 +25,65 @@ var hostedSearch = map[string]llm.State{
 // combines matches Gemini models that can use Google Search together with other tools.
 var combines = lazy.Regexp(`gemini-(?:[3-9]|\d\d)`)
 
-// useHostedSearch adds the provider's web search to a setup, if the host wants it and the policy does not forbid it.
-func (b *builder) useHostedSearch(ctx context.Context, u *setup) error {
-	if !b.config.HostedSearch {
-		return nil
+// HostedSearch adds the web search of the model's provider, if it has one. The provider runs it without asking. It is not
+// added if a policy rule forbids searches or asks about them.
+func HostedSearch() coding.Extension {
+	return func(_ context.Context, h *coding.Host) (coding.Feature, error) {
+		return coding.Feature{
+			ToolsFor: func(ctx context.Context, p *coding.Profile) ([]tool.Tool, []tool.Alias) {
+				return searchFor(ctx, h, p), nil
+			},
+			Policy: func(ctx context.Context, p policy.Policy) (policy.Policy, []string) {
+				if forbidsSearch(ctx, h, p) != "" {
+					return p, []string{"web_search"}
+				}
+				return p, nil
+			},
+		}, nil
 	}
-	p := u.profile
+}
+
+// searchFor returns the provider's web search, if there is one and the policy does not forbid it.
+func searchFor(ctx context.Context, h *coding.Host, p *coding.Profile) []tool.Tool {
 	hosted, ok := hostedSearch[p.Provider]
 	if !ok || p.Provider == "gemini" && !combines().MatchString(p.Model) {
-		b.warnOnce([]string{fmt.Sprintf("%s (%s) has no web search that works with other tools; the agent cannot search the web", p.Model, p.Provider)})
+		h.Warn(fmt.Errorf("%s (%s) has no web search that works with other tools; the agent cannot search the web", p.Model, p.Provider))
 		return nil
 	}
-	if why := b.forbidsSearch(ctx, b.policy()); why != "" {
-		b.warnOnce([]string{"the provider's web search is not used: " + why})
+	if why := forbidsSearch(ctx, h, h.Policy()); why != "" {
+		h.Warn(errors.New("the provider's web search is not used: " + why))
 		return nil
 	}
 	if p.Provider == "gemini" {
-		u.Options = withBody(u.Options, "gemini", "toolConfig", `{"includeServerSideToolInvocations":true}`)
+		p.Options = withBody(p.Options, "gemini", "toolConfig", `{"includeServerSideToolInvocations":true}`)
 	}
-	return u.Tools.Register(tool.New(tool.Spec{
-		Name: "web_search", Version: "1.0.0", Description: "Search the web. The provider of the model runs it.",
-		Permissions: []tool.Permission{tool.NetConnect}, ReadOnly: true, OpenWorld: true, Hosted: hosted,
+	return []tool.Tool{tool.New(tool.Spec{
+		Name:        "web_search",
+		Version:     "1.0.0",
+		Description: "Search the web. The provider of the model runs it.",
+		Permissions: []tool.Permission{tool.NetConnect},
+		ReadOnly:    true,
+		OpenWorld:   true,
+		Hosted:      hosted,
 	}, tool.Nothing[struct{}], func(context.Context, *tool.Call, struct{}) (tool.Result, error) {
 		return tool.Failure(tool.ValidationError, "The provider runs web_search itself. It cannot be called as a function."), nil
-	}))
+	})}
 }
 
 // forbidsSearch returns why a policy forbids searches, or "". The user cannot be asked about each search, so a rule
 // that asks forbids all of them.
-func (b *builder) forbidsSearch(ctx context.Context, p policy.Policy) string {
-	s := &b.session
+func forbidsSearch(ctx context.Context, h *coding.Host, p policy.Policy) string {
 	if p == nil {
 		return ""
 	}
 	d := p.Decide(ctx, policy.Query{
-		Tool: "web_search", Permissions: []string{string(tool.NetConnect)}, ReadOnly: true, OpenWorld: true,
-		Accesses: []policy.Access{{Kind: policy.Connect, Target: "search"}}, Mode: s.Mode, Workspace: s.Workspace,
+		Tool:        "web_search",
+		Permissions: []string{string(tool.NetConnect)},
+		ReadOnly:    true,
+		OpenWorld:   true,
+		Accesses:    []policy.Access{{Kind: policy.Connect, Target: "search"}},
+		Mode:        h.Mode,
+		Workspace:   h.Workspace,
 	})
 	if d.Verdict == policy.Deny || d.Code == "asked_by_rule" {
 		return d.Reason

@@ -1,17 +1,16 @@
-package coding
+package feature
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/tool"
@@ -20,7 +19,7 @@ import (
 // mcpWait is how long Open waits for MCP servers by default.
 const mcpWait = 5 * time.Second
 
-// Servers are the MCP servers of one session. Open connects to them and waits for a limited time. The tools of slower
+// Servers are the MCP servers of one session. Their extension is Attach: it connects and waits for a limited time. The tools of slower
 // servers, and changes of tools, reach the session later. Closing the session disconnects from the servers.
 type Servers struct {
 	// Config configures the servers. Env and Roots default to the environment of the session and its directory.
@@ -61,40 +60,50 @@ func (s *Servers) Command(ctx context.Context, input string) ([]llm.Part, bool, 
 	return s.client.Command(ctx, input)
 }
 
-// connectServers connects to the MCP servers and adds their tools.
-func (b *builder) connectServers(ctx context.Context) error {
-	s := b.config.MCP
-	if s == nil || len(s.Config.Servers) == 0 {
-		return nil
+// Attach is a [coding.Extension]. It connects to the servers and adds their tools.
+func (s *Servers) Attach(ctx context.Context, h *coding.Host) (coding.Feature, error) {
+	if len(s.Config.Servers) == 0 {
+		return coding.Feature{}, nil
 	}
-	s.warn = b.config.Warn
+	s.warn = h.Warn
 	if s.Report == nil {
 		s.Report = s.warnings
 	}
 	c := s.Config
 	if c.Env == nil {
-		c.Env = b.session.Env
+		c.Env = h.Env
 	}
 	if c.Roots == nil {
-		c.Roots = []string{b.session.Env.Info().Dir}
+		c.Roots = []string{h.Env.Info().Dir}
 	}
 	c.OnChange = s.changed
-	s.client = mcp.Open(context.WithoutCancel(ctx), c)     // until the session is closed
-	b.made = slices.Insert(b.made, 0, io.Closer(s.client)) // before the environment that they run in
+	s.client = mcp.Open(context.WithoutCancel(ctx), c) // until the session is closed
 	s.client.Wait(ctx, cmp.Or(s.Wait, mcpWait), s.Slow...)
 	s.mu.Lock()
 	s.pending = nil // they are in the list
-	b.config.Tools = append(slices.Clip(b.config.Tools), s.offer(s.client.Tools())...)
+	tools := s.offer(s.client.Tools())
 	s.mu.Unlock()
 	status := s.client.Status()
-	about := map[string]string{}
-	maps.Copy(about, b.config.Prompt.About)
-	for _, st := range status {
-		about["MCP server "+st.Name] = st.Instructions
-	}
-	b.config.Prompt.About = about
 	s.Report(status)
-	return nil
+	return coding.Feature{
+		Tools:  tools,
+		Prompt: About(status),
+		Follow: s.follow,
+		Close:  s.client.Close,
+	}, nil
+}
+
+// About returns what adds the descriptions that MCP servers give of themselves to the prompt, for
+// coding.Feature.Prompt.
+func About(status []mcp.Status) func(*coding.PromptConfig) {
+	return func(c *coding.PromptConfig) {
+		about := map[string]string{}
+		maps.Copy(about, c.About)
+		for _, st := range status {
+			about["MCP server "+st.Name] = st.Instructions
+		}
+		c.About = about
+	}
 }
 
 // offer defers the tools if their definitions are too long in total. Once deferred, they stay deferred, so that the
@@ -115,7 +124,6 @@ func (s *Servers) offer(tools []tool.Tool) []tool.Tool {
 func (s *Servers) warnings(list []mcp.Status) {
 	for _, st := range list {
 		switch {
-		case s.warn == nil:
 		case st.Err != nil:
 			s.warn(fmt.Errorf("MCP server %s cannot be used: %w", st.Name, st.Err))
 		case st.State == mcp.Pending:
@@ -126,17 +134,14 @@ func (s *Servers) warnings(list []mcp.Status) {
 
 // follow passes changes of the tools to the session from now on. Changes that arrive meanwhile wait, so that they keep
 // their order.
-func (s *Servers) follow(session *agent.Session) {
-	if s == nil {
-		return
-	}
+func (s *Servers) follow(_ context.Context, session *agent.Session) error {
 	for {
 		s.mu.Lock()
 		pending := s.pending
 		if s.pending = nil; len(pending) == 0 {
 			s.session = session
 			s.mu.Unlock()
-			return
+			return nil
 		}
 		s.mu.Unlock()
 		for _, c := range pending {
@@ -172,7 +177,7 @@ func (s *Servers) apply(session *agent.Session, c mcp.Change) {
 		return
 	}
 	err := session.Reconfigure(context.Background(), agent.Change{Add: add, Remove: c.Remove})
-	if err != nil && !errors.Is(err, agent.ErrClosed) && s.warn != nil {
+	if err != nil && !errors.Is(err, agent.ErrClosed) {
 		s.warn(fmt.Errorf("the tools of MCP server %s changed, but cannot be used: %w", c.Server, err))
 	}
 }

@@ -1,0 +1,93 @@
+package feature
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/llmtest"
+)
+
+// openRig opens sessions with a scripted model.
+type openRig struct {
+	*testing.T
+	dir, state string
+	model      *llmtest.Script
+}
+
+func newOpenRig(t *testing.T) *openRig {
+	return &openRig{t, t.TempDir(), t.TempDir(), &llmtest.Script{Reply: func(int, *llm.Request) llmtest.Turn { return llmtest.Say("ok") }}}
+}
+
+// open opens a session with the scripted model.
+func (g *openRig) open(c coding.Config) *agent.Session {
+	g.Helper()
+	if c.Session.Client == nil {
+		c.Session.Client = g.model
+	}
+	c.State = g.state
+	if c.Dir == "" && c.Resume == "" {
+		c.Dir = g.dir
+	}
+	s, err := coding.Open(g.Context(), c)
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// ask submits an input, closes the session and returns the last request.
+func (g *openRig) ask(s *agent.Session) *llm.Request {
+	g.Helper()
+	if _, err := s.Submit(g.Context(), llm.Text{Text: "hello"}); err != nil {
+		g.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		g.Fatal(err)
+	}
+	all := g.model.Requests()
+	return all[len(all)-1]
+}
+
+func toolNames(r *llm.Request) (names []string) {
+	for _, t := range r.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// promptTools returns the names in the tool list of a system prompt.
+func promptTools(r *llm.Request) (names []string) {
+	_, list, _ := strings.Cut(r.Messages[0].Text(), "# Available tools\n\n")
+	for line := range strings.Lines(list) {
+		name, found := strings.CutPrefix(line, "- ")
+		if !found {
+			break
+		}
+		name, _, _ = strings.Cut(name, ":")
+		names = append(names, name)
+	}
+	return names
+}
+
+// write writes files below the working directory.
+func (g *openRig) write(files map[string]string) {
+	g.Helper()
+	for name, content := range files {
+		path := filepath.Join(g.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			g.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			g.Fatal(err)
+		}
+	}
+}
+
+// with returns a list of extensions.
+func with(list ...coding.Extension) []coding.Extension { return list }
