@@ -145,8 +145,10 @@ func isClean(s string) bool {
 	return true
 }
 
-// unsafe reports whether a character controls the terminal or the layout.
-func unsafe(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+// unsafe reports whether a character controls the terminal or the layout, or is a byte order mark, which nobody sees.
+func unsafe(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff'
+}
 
 // joinsNext reports whether a character joins what follows it.
 func joinsNext(r rune) bool { return r == '\u200c' || r == '\u200d' }

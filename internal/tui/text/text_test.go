@@ -20,6 +20,7 @@ func TestClean_ShowsWhatControlsTheTerminalOrHides(t *testing.T) {
 		{"erase", "a\x1b[2Jb", "a␛[2Jb"},
 		{"newline", "a\nb\rc", "a␊b␍c"},
 		{"delete", "a\x7f", "a␡"},
+		{"byte order mark", "\ufeffa", "\uFFFDa"},
 		{"C1", "a\u009b31m", "a\uFFFD31m"},
 		{"C1 byte", "a\x9b31m", "a\uFFFD31m"},
 		{"separators", "a\u2028b\u2029", "a\uFFFDb\uFFFD"},

@@ -1,0 +1,46 @@
+package dialog
+
+import "time"
+
+// Times of a [Guard].
+const (
+	// Quiet is how long no key must have arrived before a question is shown.
+	Quiet = time.Second
+	// Settle is how long a question must have been on the screen, without a key, before it takes keys.
+	Settle = 500 * time.Millisecond
+)
+
+// Guard keeps stray keys from answering questions. A question is not shown while keys arrive, and takes no key until it
+// has been on the screen for a while in which none arrived. All other keys belong to the draft. The zero value is ready.
+type Guard struct {
+	key     time.Time // the last one
+	painted time.Time
+	open    bool // the question takes keys
+}
+
+// Key notes a key and reports whether it belongs to the question.
+func (g *Guard) Key(now time.Time) bool {
+	g.open = g.open || g.settled(now)
+	g.key = now
+	return g.open
+}
+
+// settled reports whether a question has been on the screen for long enough.
+func (g *Guard) settled(now time.Time) bool {
+	return !g.painted.IsZero() && now.Sub(g.painted) >= Settle && now.Sub(g.key) >= Settle
+}
+
+// MayShow reports whether a question may be shown now.
+func (g *Guard) MayShow(now time.Time) bool { return now.Sub(g.key) >= Quiet }
+
+// Wait returns how long after now a question may be shown if no key arrives, or 0.
+func (g *Guard) Wait(now time.Time) time.Duration { return max(Quiet-now.Sub(g.key), 0) }
+
+// Painted notes that a question has appeared on the screen.
+func (g *Guard) Painted(now time.Time) { g.painted, g.open = now, false }
+
+// Yield gives the keys back to the draft, because the user is writing text. The question takes keys again after a pause.
+func (g *Guard) Yield() { g.open = false }
+
+// Hidden notes that no question is on the screen.
+func (g *Guard) Hidden() { g.painted, g.open = time.Time{}, false }
