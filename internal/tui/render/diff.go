@@ -72,6 +72,7 @@ func Counts(diff string) (added, removed int) {
 func changes(diff string) []change {
 	var out []change
 	var from, to, left, right int // numbers, and the lines that remain of the hunk
+	was := ""                     // the old name of the file
 	removed := 0                  // rows at the end of out that an added line can complete
 	for line := range strings.SplitSeq(strings.TrimSuffix(diff, "\n"), "\n") {
 		inside := left > 0 || right > 0
@@ -82,8 +83,10 @@ func changes(diff string) []change {
 			_, title, _ := strings.Cut(line[3:], "@@")
 			out = append(out, change{sign: '@', new: strings.TrimSpace(title), from: from, to: to})
 		case !inside && strings.HasPrefix(line, "--- "):
+			was = line[4:]
 		case !inside && strings.HasPrefix(line, "+++ "):
-			out = append(out, change{sign: 'f', new: fileName(line[4:])})
+			out = append(out, change{sign: 'f', new: fileName(was, line[4:])})
+		case !inside && noise(line):
 		case inside && strings.HasPrefix(line, "-"):
 			out = append(out, change{sign: '-', old: line[1:], from: from})
 			from++
@@ -136,9 +139,27 @@ func hunkHeader(s string) (from, left, to, right int) {
 	return min(max(from, 0), most), left, min(max(to, 0), most), right
 }
 
-func fileName(s string) string {
-	s, _, _ = strings.Cut(s, "\t")
-	return strings.TrimPrefix(s, "b/")
+// noise reports whether a line of git's diffs says nothing that a reader needs.
+func noise(line string) bool {
+	for _, start := range []string{"diff --git ", "index ", "similarity index ", "new file mode 100644", "deleted file mode "} {
+		if strings.HasPrefix(line, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// fileName returns the name of a file in a diff, and whether the file is new or deleted.
+func fileName(was, is string) string {
+	was, _, _ = strings.Cut(was, "\t")
+	is, _, _ = strings.Cut(is, "\t")
+	switch {
+	case is == "/dev/null":
+		return strings.TrimPrefix(was, "a/") + " (deleted)"
+	case was == "/dev/null":
+		return strings.TrimPrefix(is, "b/") + " (new)"
+	}
+	return strings.TrimPrefix(is, "b/")
 }
 
 // hunk is a part of a diff.
@@ -382,4 +403,10 @@ func common(a, b []string) (keepA, keepB []bool, same int) {
 		}
 	}
 	return keepA, keepB, same
+}
+
+// HunkSize returns the number of old and new lines that the header of a hunk announces.
+func HunkSize(header string) (left, right int) {
+	_, left, _, right = hunkHeader(header)
+	return left, right
 }

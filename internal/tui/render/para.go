@@ -105,3 +105,16 @@ func cutLines(s string, lines, bytes int) (first, rest string) {
 		}
 	}
 }
+
+// Plain returns the blocks of a text that is not Markdown. Long lines break at any place.
+func Plain(s string) []Block {
+	return plainParts(prefix{}, strings.TrimRight(s, "\n"), text.Style{}, true)
+}
+
+// Title returns a title.
+func Title(s string) Part {
+	return &plain{text: oneLine(s), style: text.Style{Role: text.Heading, Attr: text.Bold}}
+}
+
+// Note returns a remark.
+func Note(s string) Part { return &plain{text: oneLine(s), style: role(text.Dim)} }

@@ -3,6 +3,7 @@ package transcript
 import (
 	"strings"
 
+	"github.com/reins-agent/reins/internal/tui/render"
 	"github.com/reins-agent/reins/internal/tui/text"
 	"github.com/reins-agent/reins/view"
 )
@@ -60,10 +61,10 @@ func (v *View) Search(query string) int {
 // match adds the matches in an entry.
 func (v *View) match(e int) {
 	item := v.state.Item(v.entries[e].item)
-	n := matches(item.Text, v.find.query)
+	n := render.Count(item.Text, v.find.query)
 	if t := item.Tool; t != nil {
 		for _, s := range []string{t.Title, t.Output.Head, t.Output.Tail, t.Diff, t.Error} {
-			n += matches(s, v.find.query)
+			n += render.Count(s, v.find.query)
 		}
 	}
 	if n > 0 {
@@ -156,9 +157,9 @@ func (v *View) reveal() {
 func (v *View) locate(e, n int) (p place, ok bool) {
 	for b := range v.bodyOf(e).rows {
 		rows := v.block(e, b)
-		for _, m := range spans(rows, v.find.query) {
-			p, ok = place{entry: e, block: b, row: m.row}, true
-			if m.first {
+		for _, m := range render.Find(rows, v.find.query) {
+			p, ok = place{entry: e, block: b, row: m.Row}, true
+			if m.First {
 				if n == 0 {
 					return p, true
 				}
@@ -177,135 +178,10 @@ func (v *View) found(e, b, row int, rows []text.Line) text.Line {
 	near := rows[max(row-1, 0):min(row+2, len(rows))]
 	at := row - max(row-1, 0)
 	l := rows[row]
-	for _, m := range spans(near, v.find.query) {
-		if m.row == at {
-			l = highlight(l, m.from, m.to)
+	for _, m := range render.Find(near, v.find.query) {
+		if m.Row == at {
+			l = render.Highlight(l, m.From, m.To)
 		}
 	}
 	return l
-}
-
-// mark is a match, or a part of it, on a row.
-type mark struct {
-	row, from, to int
-	first         bool
-}
-
-// spans returns the matches in rows. A match may continue on the next row.
-func spans(rows []text.Line, query string) []mark {
-	var all strings.Builder
-	starts := make([]int, len(rows))
-	leads := make([]int, len(rows))
-	for i, l := range rows {
-		s := l.Text()
-		lead := 0
-		if i > 0 {
-			all.WriteByte(' ')
-			lead = len(s) - len(strings.TrimLeft(s, " │"))
-		}
-		starts[i], leads[i] = all.Len(), lead
-		all.WriteString(strings.TrimRight(s[lead:], " "))
-	}
-	joined := all.String()
-	var out []mark
-	for from := 0; ; {
-		at, n := indexFold(joined[from:], query)
-		if at < 0 {
-			return out
-		}
-		at += from
-		first := true
-		for i, start := range starts {
-			end := len(joined)
-			if i+1 < len(starts) {
-				end = starts[i+1] - 1
-			}
-			a, b := max(at, start), min(at+n, end)
-			if a < b {
-				out = append(out, mark{row: i, from: a - start + leads[i], to: b - start + leads[i], first: first})
-				first = false
-			}
-		}
-		from = at + n
-	}
-}
-
-// highlight marks a part of a line.
-func highlight(l text.Line, from, to int) text.Line {
-	var out text.Line
-	at := 0
-	for _, s := range l {
-		a, b := min(max(from-at, 0), len(s.Text)), min(max(to-at, 0), len(s.Text))
-		if a > 0 {
-			out = append(out, text.Span{Text: s.Text[:a], Style: s.Style})
-		}
-		if a < b {
-			out = append(out, text.Span{Text: s.Text[a:b], Style: text.Style{Role: text.Match, Attr: s.Style.Attr, URL: s.Style.URL}})
-		}
-		if b < len(s.Text) {
-			out = append(out, text.Span{Text: s.Text[max(a, b):], Style: s.Style})
-		}
-		at += len(s.Text)
-	}
-	return out
-}
-
-// matches counts a text in another, regardless of case. The query is in lower case.
-func matches(s, query string) int {
-	n := 0
-	for {
-		at, size := indexFold(s, query)
-		if at < 0 {
-			return n
-		}
-		n++
-		s = s[at+size:]
-	}
-}
-
-// indexFold finds a text that is in lower case, and returns its position and its size, or -1.
-func indexFold(s, query string) (at, size int) {
-	n := len(query)
-	if n == 0 || len(s) < n {
-		return -1, 0
-	}
-	if !isASCII(query) {
-		lower := strings.ToLower(s)
-		if len(lower) != len(s) { // such letters are compared as they are
-			lower = s
-		}
-		return strings.Index(lower, query), n
-	}
-	c := query[0]
-	for i := 0; i+n <= len(s); i++ {
-		if lower(s[i]) == c && foldPrefix(s[i:], query) {
-			return i, n
-		}
-	}
-	return -1, 0
-}
-
-func foldPrefix(s, query string) bool {
-	for i := range len(query) {
-		if lower(s[i]) != query[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func lower(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }
