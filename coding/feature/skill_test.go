@@ -196,7 +196,7 @@ func TestSkills_NeverPermitMoreThanThePolicy(t *testing.T) {
 	if _, err := s.Submit(t.Context(), llm.Text{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := results(s); !strings.Contains(got[1], "needs an approval") {
+	if got := results(s); !strings.Contains(got[1], "needs approval") {
 		t.Errorf("got %q", got[1])
 	}
 }
