@@ -57,7 +57,7 @@ func queueWorker(messages []llm.Message, want int) llmtest.Turn {
 			if m := taskIDs.FindStringSubmatch(r.Text()); m != nil {
 				calls = append(calls, use("task_update", "task_id", m[1], "status", "completed", "output", "done"))
 			}
-			empty = empty || strings.Contains(r.Text(), "no task to claim")
+			empty = empty || strings.Contains(r.Text(), "No task available")
 		}
 	}
 	switch {

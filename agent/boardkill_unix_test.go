@@ -90,7 +90,7 @@ func crewModel(_ int, r *llm.Request) llmtest.Turn {
 var listedTask = regexp.MustCompile(`(?m)^(task_\d+) `)
 
 func crewMember(name string, last map[string][]string) llmtest.Turn {
-	if updates := last["task_update"]; slices.ContainsFunc(updates, func(s string) bool { return strings.Contains(s, "no task to claim") }) &&
+	if updates := last["task_update"]; slices.ContainsFunc(updates, func(s string) bool { return strings.Contains(s, "No task available") }) &&
 		!slices.ContainsFunc(updates, func(s string) bool { return strings.HasPrefix(s, "task_") }) {
 		return llmtest.Say("Nothing is left.")
 	}
