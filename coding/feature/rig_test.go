@@ -3,7 +3,6 @@ package feature
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
@@ -57,20 +56,6 @@ func (g *openRig) ask(s *agent.Session) *llm.Request {
 func toolNames(r *llm.Request) (names []string) {
 	for _, t := range r.Tools {
 		names = append(names, t.Name)
-	}
-	return names
-}
-
-// promptTools returns the names in the tool list of a system prompt.
-func promptTools(r *llm.Request) (names []string) {
-	_, list, _ := strings.Cut(r.Messages[0].Text(), "# Available tools\n\n")
-	for line := range strings.Lines(list) {
-		name, found := strings.CutPrefix(line, "- ")
-		if !found {
-			break
-		}
-		name, _, _ = strings.Cut(name, ":")
-		names = append(names, name)
 	}
 	return names
 }
