@@ -30,6 +30,14 @@ func isBelow(pid, above int) bool {
 	return true
 }
 
+// isConfined reports whether a process runs in the sandbox of some session, or perhaps does: what an agent runs must not
+// decide on calls of other sessions either. Sandboxes have an IPC namespace of their own.
+func isConfined(pid int) bool {
+	own, err := os.Readlink("/proc/self/ns/ipc")
+	theirs, failed := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/ipc")
+	return err != nil || failed != nil || own != theirs
+}
+
 // parent returns the parent of a process, or 0.
 func parent(pid int) int {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

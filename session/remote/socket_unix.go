@@ -77,6 +77,8 @@ func checkPeer(conn net.Conn) error {
 		return fmt.Errorf("the process at the other end of the socket belongs to user %d: %w", uid, fs.ErrPermission)
 	case pid > 0 && isBelow(pid, os.Getpid()):
 		return fmt.Errorf("process %d was started by the session: %w", pid, fs.ErrPermission)
+	case pid > 0 && isConfined(pid):
+		return fmt.Errorf("process %d runs in a sandbox: %w", pid, fs.ErrPermission)
 	}
 	return nil
 }
