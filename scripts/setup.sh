@@ -9,6 +9,7 @@ gcc:gcc:gcc libc6-dev
 git:git:git
 ripgrep:rg:ripgrep
 fd:fdfind:fd-find
+tmux:tmux:tmux
 '
 
 sudo=
