@@ -280,7 +280,15 @@ func (s *Session) resolve(id string, a tool.Approval) error {
 }
 
 func resolved(id string, a tool.Approval) event.ApprovalResolved {
-	return event.ApprovalResolved{ID: id, Allowed: a.Allow && !a.Abort, Scope: a.Scope, Rules: a.Rules, Arguments: a.Args, Reason: a.Message, Abort: a.Abort}
+	return event.ApprovalResolved{
+		ID:        id,
+		Allowed:   a.Allow && !a.Abort,
+		Scope:     a.Scope,
+		Rules:     a.Rules,
+		Arguments: a.Args,
+		Reason:    a.Message,
+		Abort:     a.Abort,
+	}
 }
 
 // asked ends the work and reports true if only an answer can continue it: to a question, or to approvals that the host

@@ -47,7 +47,13 @@ const askSchema = `{"type":"object","properties":{"question":{"type":"string"},"
 // AskUserTool returns the tool for a registry. Subagents do not get it.
 func AskUserTool() tool.Tool {
 	return tool.New(tool.Spec{
-		Name: AskUser, Version: "1.1.0", ReadOnly: true, Role: roleAsk, Input: json.RawMessage(askSchema),
+
+		Name:     AskUser,
+		Version:  "1.1.0",
+		ReadOnly: true,
+		Role:     roleAsk,
+		Input:    json.RawMessage(askSchema),
+
 		Description: "Ask the user what you cannot find out yourself, and wait for the answer. Do not call other tools beside it.",
 	}, func(context.Context, *tool.Call, askIn) []policy.Access { return []policy.Access{} },
 		func(context.Context, *tool.Call, askIn) (tool.Result, error) {

@@ -63,28 +63,63 @@ type mailIn struct {
 }
 
 // boardNames lists the tools for tasks, teams and mail.
-var boardNames = []string{"task_create", "task_get", "task_list", "task_update", "task_stop", "task_output", "team_create", "team_delete", "send_message"}
+var boardNames = []string{
+	"task_create",
+	"task_get",
+	"task_list",
+	"task_update",
+	"task_stop",
+	"task_output",
+	"team_create",
+	"team_delete",
+	"send_message",
+}
 
 // boardTools returns the tools for tasks, teams and mail. Agents that cannot have subagents cannot have teams.
 func (s *Session) boardTools(c Subagents) []tool.Tool {
 	spec := func(name, description string, readOnly bool) tool.Spec {
-		return tool.Spec{Name: name, Version: "1.0.0", Role: roleAgent, ReadOnly: readOnly, Idempotent: readOnly, Limit: resultLimit, Description: description}
+		return tool.Spec{
+			Name:        name,
+			Version:     "1.0.0",
+			Role:        roleAgent,
+			ReadOnly:    readOnly,
+			Idempotent:  readOnly,
+			Limit:       resultLimit,
+			Description: description,
+		}
 	}
 	tools := []tool.Tool{
 		tool.New(spec("task_create", "Add a task to the list that all agents share.", false), tool.Nothing[taskCreateIn], s.runTaskCreate),
 		tool.New(spec("task_get", "Show a task.", true), tool.Nothing[taskIn], s.runTaskGet),
 		tool.New(spec("task_list", "List the tasks that all agents share.", true), tool.Nothing[taskListIn], s.runTaskList),
-		tool.New(spec("task_update", "Change a task. Claim it before you work on it; set its status and output when you are done.", false), tool.Nothing[taskUpdateIn], s.runTaskUpdate),
+		tool.New(
+			spec("task_update", "Change a task. Claim it before you work on it; set its status and output when you are done.", false),
+			tool.Nothing[taskUpdateIn],
+			s.runTaskUpdate,
+		),
 		tool.New(spec("task_stop", "Cancel a task, or close a subagent.", false), tool.Nothing[taskIn], s.runTaskStop),
 		tool.New(spec("task_output", "Show the output of a task or the result of a subagent.", true), tool.Nothing[taskIn], s.runTaskOutput),
 	}
 	if s.depth < c.MaxDepth {
-		tools = append(tools,
-			tool.New(spec("team_create", "Create a team of agents that can send each other messages. You lead it.", false), tool.Nothing[teamCreateIn], s.runTeamCreate),
-			tool.New(spec("team_delete", "Disband a team.", false), tool.Nothing[teamIn], s.runTeamDelete))
+		tools = append(
+			tools,
+			tool.New(
+				spec("team_create", "Create a team of agents that can send each other messages. You lead it.", false),
+				tool.Nothing[teamCreateIn],
+				s.runTeamCreate,
+			),
+			tool.New(spec("team_delete", "Disband a team.", false), tool.Nothing[teamIn], s.runTeamDelete),
+		)
 	}
 	if s.depth < c.MaxDepth || s.depth > 0 {
-		tools = append(tools, tool.New(spec("send_message", "Send a message to members of your team. A working agent gets it at its next step.", false), tool.Nothing[mailIn], s.runMail))
+		tools = append(
+			tools,
+			tool.New(
+				spec("send_message", "Send a message to members of your team. A working agent gets it at its next step.", false),
+				tool.Nothing[mailIn],
+				s.runMail,
+			),
+		)
 	}
 	return tools
 }
@@ -198,8 +233,15 @@ func (s *Session) runTaskUpdate(ctx context.Context, _ *tool.Call, in taskUpdate
 	d, err := share(s, func(t *step.Tree) (event.Task, error) {
 		if in.ID != "" {
 			return t.ChangeTask(s.path, in.ID, step.TaskChange{
-				Status: event.TaskStatus(in.Status), Subject: in.Subject, Description: in.Description, Output: in.Output,
-				Owner: in.Owner, BlockedBy: in.BlockedBy, Metadata: in.Metadata,
+
+				Status:      event.TaskStatus(in.Status),
+				Subject:     in.Subject,
+				Description: in.Description,
+				Output:      in.Output,
+
+				Owner:     in.Owner,
+				BlockedBy: in.BlockedBy,
+				Metadata:  in.Metadata,
 			})
 		}
 		if !in.Claim {
@@ -267,7 +309,13 @@ func (s *Session) runTeamDelete(_ context.Context, _ *tool.Call, in teamIn) (too
 func (s *Session) runMail(_ context.Context, _ *tool.Call, in mailIn) (tool.Result, error) {
 	var idle []string
 	d, err := share(s, func(t *step.Tree) (event.Mail, error) {
-		d, err := t.NewMail(s.path, event.Mail{Team: in.Team, To: []string{in.To}, Type: event.MailType(in.Type), Content: in.Message, Approve: in.Approve})
+		d, err := t.NewMail(s.path, event.Mail{
+			Team:    in.Team,
+			To:      []string{in.To},
+			Type:    event.MailType(in.Type),
+			Content: in.Message,
+			Approve: in.Approve,
+		})
 		for _, name := range d.To {
 			path, exists := t.Find(name)
 			if a := s.tree.agents[path]; !exists || a == nil || a.work == nil {

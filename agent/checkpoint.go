@@ -78,7 +78,9 @@ func (s *Session) checkpoint(ctx context.Context, k *kit, calls []step.Call) {
 	root.record(event.Checkpoint{Dir: root.dir(), Error: err.Error()})
 	if !s.tree.warned {
 		s.tree.warned = true
-		root.record(event.Warning{Code: event.WarningNoCheckpoint, Message: fmt.Sprintf("No checkpoint taken, so undo cannot restore files: %v", err)})
+		root.record(
+			event.Warning{Code: event.WarningNoCheckpoint, Message: fmt.Sprintf("No checkpoint taken, so undo cannot restore files: %v", err)},
+		)
 	}
 }
 

@@ -199,7 +199,10 @@ func (c *Config) missing() (problems []error) {
 	problem(math.IsNaN(c.Limits.TreeCost), "Limits.TreeCost is not a number")
 	problem(c.LoopWindow > 0 && c.LoopWindow < 2, "LoopWindow is too small: use 2 or more, or a negative number to disable loop detection")
 	problem(slices.ContainsFunc(c.Middleware, func(m tool.Middleware) bool { return m == nil }), "Middleware contains nil")
-	problem(slices.ContainsFunc(c.BeforeModel, func(f func(context.Context, *llm.Request) error) bool { return f == nil }), "BeforeModel contains nil")
+	problem(
+		slices.ContainsFunc(c.BeforeModel, func(f func(context.Context, *llm.Request) error) bool { return f == nil }),
+		"BeforeModel contains nil",
+	)
 	problem(slices.Contains(c.Owned, nil), "Owned contains nil")
 	return problems
 }

@@ -29,8 +29,15 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 	start := time.Now()
 	got := s.stream(ctx, r, call, a.Purpose)
 	end := event.ModelCallEnd{
-		Call: call, Provider: r.Provider, Model: r.Model, Duration: time.Since(start),
-		Retried: got.retried, Incomplete: got.incomplete, Cost: new(float64),
+
+		Call:     call,
+		Provider: r.Provider,
+		Model:    r.Model,
+		Duration: time.Since(start),
+
+		Retried:    got.retried,
+		Incomplete: got.incomplete,
+		Cost:       new(float64),
 	}
 	s.failure = got.err
 	if got.err != nil {
@@ -73,8 +80,18 @@ func (s *Session) startCall(r *llm.Request, purpose event.Purpose, tools string)
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	d := event.ModelCallStart{
-		Call: s.state.Called() + 1, Provider: r.Provider, Model: r.Model, Effort: r.Effort, Messages: len(r.Messages),
-		Tools: tools, Choice: r.ToolChoice, Shape: shape, Object: r.Output != nil, Purpose: purpose,
+
+		Call:     s.state.Called() + 1,
+		Provider: r.Provider,
+		Model:    r.Model,
+		Effort:   r.Effort,
+		Messages: len(r.Messages),
+
+		Tools:   tools,
+		Choice:  r.ToolChoice,
+		Shape:   shape,
+		Object:  r.Output != nil,
+		Purpose: purpose,
 	}
 	if purpose == "" {
 		if reason := s.state.Breaks(d, r.Messages, s.sent); reason != "" {
@@ -93,10 +110,27 @@ func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, 
 	s.tree.mu.Lock()
 	set, k, c := s.state.Effective(), s.kit, s.now
 	r := &llm.Request{
-		Provider: set.Provider, Model: set.Model, Effort: set.Effort, ThinkingBudget: set.ThinkingBudget,
-		Messages: a.Messages[:len(a.Messages):len(a.Messages)], Tools: k.definitions, ToolChoice: a.Choice, Output: a.Output,
-		MaxTokens: c.MaxOutput, Options: c.Options, CacheKey: strings.TrimSuffix(s.id+"/"+s.path, "/"), Cache: s.cache, Unary: c.Unary,
-		CacheTTL: c.CacheTTL, Tier: c.Tier, Display: c.Display, Compact: a.Compact,
+
+		Provider:       set.Provider,
+		Model:          set.Model,
+		Effort:         set.Effort,
+		ThinkingBudget: set.ThinkingBudget,
+
+		Messages:   a.Messages[:len(a.Messages):len(a.Messages)],
+		Tools:      k.definitions,
+		ToolChoice: a.Choice,
+		Output:     a.Output,
+
+		MaxTokens: c.MaxOutput,
+		Options:   c.Options,
+		CacheKey:  strings.TrimSuffix(s.id+"/"+s.path, "/"),
+		Cache:     s.cache,
+		Unary:     c.Unary,
+
+		CacheTTL: c.CacheTTL,
+		Tier:     c.Tier,
+		Display:  c.Display,
+		Compact:  a.Compact,
 	}
 	if s.state.Alternative() != "" {
 		r.Attempts = fallbackAttempts
@@ -236,7 +270,15 @@ func (s *progress) show(ev llm.StreamEvent) {
 	case llm.Retry:
 		failure := asEvent(ev.Err)
 		failure.Retryable = true
-		s.record(event.ModelRetry{Call: s.call, Attempt: ev.Attempt, Max: ev.Max, Delay: ev.Delay, Discard: ev.Discard, Fallback: s.alternative(), Error: failure})
+		s.record(event.ModelRetry{
+			Call:     s.call,
+			Attempt:  ev.Attempt,
+			Max:      ev.Max,
+			Delay:    ev.Delay,
+			Discard:  ev.Discard,
+			Fallback: s.alternative(),
+			Error:    failure,
+		})
 	}
 }
 

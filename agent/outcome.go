@@ -79,8 +79,18 @@ func (s *Session) outcome(end step.Stop) (Outcome, error) {
 	used, text, refused := s.state.SinceInput(), s.state.Text(), s.state.Refused()
 	s.tree.mu.Unlock()
 	out := Outcome{
-		Status: end.Status, Limit: end.Limit, Question: end.Question, Text: text, Object: end.Object, Rounds: end.Rounds,
-		Turns: used.Turns, Usage: used.Usage, Cost: used.Cost, Refused: refused,
+
+		Status:   end.Status,
+		Limit:    end.Limit,
+		Question: end.Question,
+		Text:     text,
+		Object:   end.Object,
+		Rounds:   end.Rounds,
+
+		Turns:   used.Turns,
+		Usage:   used.Usage,
+		Cost:    used.Cost,
+		Refused: refused,
 	}
 	switch end.Status {
 	case StatusInterrupted:

@@ -20,21 +20,39 @@ func PlanModeTools() []tool.Tool { return []tool.Tool{enterPlanMode(), exitPlanM
 
 func enterPlanMode() tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "enter_plan_mode", Version: "1.0.0", Role: step.RoleEnterPlan, Idempotent: true, SideEffects: "switches to plan mode",
+
+		Name:        "enter_plan_mode",
+		Version:     "1.0.0",
+		Role:        step.RoleEnterPlan,
+		Idempotent:  true,
+		SideEffects: "switches to plan mode",
+
 		Description: "Switch to plan mode before a large or risky change: you can explore, but not change anything, until the user approves your plan.",
-		Input:       json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`),
+
+		Input: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`),
 	}, tool.Nothing[struct{}], func(_ context.Context, c *tool.Call, _ struct{}) (tool.Result, error) {
 		if c.Mode == policy.ModeDontAsk { // it denies calls that plan mode asks about
-			return tool.Failure(tool.PermissionDenied, "Plan mode is not available in dontAsk mode: the plan could not be approved. Write the plan as text instead."), nil
+			return tool.Failure(
+				tool.PermissionDenied,
+				"Plan mode is not available in dontAsk mode: the plan could not be approved. Write the plan as text instead.",
+			), nil
 		}
-		return tool.Success("Plan mode is on. Explore and make a plan. Then present it with exit_plan_mode; if the user approves it, you can make changes."), nil
+		return tool.Success(
+			"Plan mode is on. Explore and make a plan. Then present it with exit_plan_mode; if the user approves it, you can make changes.",
+		), nil
 	})
 }
 
 func exitPlanMode() tool.Tool {
 	spec := tool.Spec{
-		Name: "exit_plan_mode", Version: "1.0.0", Role: step.RoleExitPlan, SideEffects: "leaves plan mode",
+
+		Name:        "exit_plan_mode",
+		Version:     "1.0.0",
+		Role:        step.RoleExitPlan,
+		SideEffects: "leaves plan mode",
+
 		Description: "Present your plan to the user. If the user approves it, plan mode ends and you can make changes.",
+
 		Input: json.RawMessage(`{"type":"object","properties":{"plan":{"type":"string","minLength":1,` +
 			`"description":"the whole plan, in markdown"}},"required":["plan"]}`),
 	}

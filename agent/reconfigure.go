@@ -33,15 +33,33 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kit{tools: tools, definitions: tools.Definitions(), env: c.Env, timeouts: c.Timeouts, vision: c.Vision, serial: c.Serial, results: c.Compaction.Results}
+	k := &kit{
+		tools:       tools,
+		definitions: tools.Definitions(),
+		env:         c.Env,
+		timeouts:    c.Timeouts,
+		vision:      c.Vision,
+		serial:      c.Serial,
+		results:     c.Compaction.Results,
+	}
 	k.digest = digest(k.definitions)
 	k.pipe = &tool.Pipeline{
-		Registry:   tools,
-		Hooks:      s.toolHooks(tools),
-		Approve:    s.approve,
+
+		Registry: tools,
+
+		Hooks: s.toolHooks(tools),
+
+		Approve: s.approve,
+
 		Middleware: append(slices.Clip(c.Middleware), s.tracing(tools)),
-		Limits:     c.ToolLimits,
-		Agent:      s.path, Workspace: c.Workspace, Granted: s.granted, Secrets: c.Secrets, Audit: s.audit,
+
+		Limits: c.ToolLimits,
+
+		Agent:     s.path,
+		Workspace: c.Workspace,
+		Granted:   s.granted,
+		Secrets:   c.Secrets,
+		Audit:     s.audit,
 	}
 	// A link that is swapped later must not move the workspace.
 	if dir, err := c.Env.RealPath(context.Background(), c.Env.Info().Dir); err == nil {
@@ -323,8 +341,16 @@ func (s *Session) toolChange(before []llm.ToolDef) *llm.ToolChange {
 func (s *Session) setup() event.Setup {
 	c := &s.now
 	return event.Setup{
-		ModelSetup: c.model(c.Provider, c.Model, c.ContextWindow), Effort: c.Effort, ThinkingBudget: c.ThinkingBudget,
-		Timeouts: c.Timeouts, Tools: s.kit.tools.Names(), Vision: c.Vision, Mode: c.Mode, Rules: c.rules(s.depth),
+
+		ModelSetup:     c.model(c.Provider, c.Model, c.ContextWindow),
+		Effort:         c.Effort,
+		ThinkingBudget: c.ThinkingBudget,
+
+		Timeouts: c.Timeouts,
+		Tools:    s.kit.tools.Names(),
+		Vision:   c.Vision,
+		Mode:     c.Mode,
+		Rules:    c.rules(s.depth),
 	}
 }
 
@@ -350,9 +376,18 @@ func (c *Config) model(provider, name string, window int64) event.ModelSetup {
 // rules returns an agent's limits and thresholds.
 func (c *Config) rules(depth int) event.Rules {
 	r := event.Rules{
-		ToolRounds: max(c.Limits.ToolRounds, 0), Turns: max(c.Limits.Turns, 0), LoopWindow: max(c.LoopWindow, 0),
-		CompactAt: c.Compaction.At, CompactTo: c.Compaction.To, NoSummary: c.Compaction.NoModel, PastStep: c.Compaction.PastPriceStep,
-		Reports:   c.Subagents.Teams,
+
+		ToolRounds: max(c.Limits.ToolRounds, 0),
+		Turns:      max(c.Limits.Turns, 0),
+		LoopWindow: max(c.LoopWindow, 0),
+
+		CompactAt: c.Compaction.At,
+		CompactTo: c.Compaction.To,
+		NoSummary: c.Compaction.NoModel,
+		PastStep:  c.Compaction.PastPriceStep,
+
+		Reports: c.Subagents.Teams,
+
 		StopHooks: len(c.Hooks.Match(hook.Input{Event: stopEvent(depth), AgentType: c.kind})) > 0,
 	}
 	for _, m := range c.Fallback {

@@ -85,7 +85,13 @@ func resume(ctx context.Context, c Config, w event.Writer) (*Session, error) {
 		return nil, err
 	}
 	s.meta, s.resumed = meta, true
-	d := event.SessionResume{Setup: s.setup(), Dir: s.dir(), Interrupted: root.Open(), Lost: lost, Imported: meta.Foreign()}
+	d := event.SessionResume{
+		Setup:       s.setup(),
+		Dir:         s.dir(),
+		Interrupted: root.Open(),
+		Lost:        lost,
+		Imported:    meta.Foreign(),
+	}
 	if c.System != root.System() || d.Imported {
 		d.System = c.System
 	}

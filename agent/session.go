@@ -116,7 +116,16 @@ func newSession(c Config, path string, parent *Session, log journal, tr *tree) (
 
 // build creates an agent with the state that the tree has for its path.
 func build(c Config, path string, parent *Session, log journal, tr *tree) (_ *Session, err error) {
-	s := &Session{config: c, now: c, id: c.ID, path: path, parent: parent, log: log, tree: tr, cache: &llm.Cache{}}
+	s := &Session{
+		config: c,
+		now:    c,
+		id:     c.ID,
+		path:   path,
+		parent: parent,
+		log:    log,
+		tree:   tr,
+		cache:  &llm.Cache{},
+	}
 	if parent != nil {
 		s.depth = parent.depth + 1
 	}

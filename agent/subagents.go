@@ -420,8 +420,18 @@ func (s *Session) info() AgentInfo {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	info := AgentInfo{
-		Path: s.path, Name: s.spawned.Name, Type: s.spawned.Type, Worktree: s.spawned.Worktree, Model: s.state.Effective().Model, State: state, Turns: s.state.Turns(),
-		Pending: len(s.state.Pending()), Queue: s.state.Queue(), Task: userText(slices.Backward(s.state.Messages()), 200),
+
+		Path:     s.path,
+		Name:     s.spawned.Name,
+		Type:     s.spawned.Type,
+		Worktree: s.spawned.Worktree,
+		Model:    s.state.Effective().Model,
+		State:    state,
+		Turns:    s.state.Turns(),
+
+		Pending: len(s.state.Pending()),
+		Queue:   s.state.Queue(),
+		Task:    userText(slices.Backward(s.state.Messages()), 200),
 	}
 	spent := s.tree.fold.Spent(s.path)
 	info.Usage, info.Cost, info.Mail = spent.Usage, spent.Cost(), s.state.Waiting()

@@ -65,11 +65,43 @@ var resultLimit = tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.HeadTail}
 
 func (s *Session) subagentTools(types map[string]AgentType) []tool.Tool {
 	return []tool.Tool{
-		tool.New(tool.Spec{Name: "spawn_agent", Version: "1.0.0", Role: roleAgent, Limit: resultLimit, Description: spawnDescription(types)}, spawnAccess, s.runSpawn),
-		tool.New(tool.Spec{Name: "send_input", Version: "1.0.0", Role: roleAgent, Description: "Send a message to a subagent: between two steps if it is working, otherwise as a new task."}, tool.Nothing[sendIn], s.runSend),
-		tool.New(tool.Spec{Name: "wait", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Limit: resultLimit, Description: "Wait for a subagent to complete and return its result."}, tool.Nothing[waitIn], s.runWait),
-		tool.New(tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgent, Description: "Terminate a subagent."}, tool.Nothing[agentIn], s.runClose),
-		tool.New(tool.Spec{Name: "list_agents", Version: "1.0.0", Role: roleAgent, ReadOnly: true, Description: "List the subagents and what they are doing."}, tool.Nothing[struct{}], s.runList),
+		tool.New(tool.Spec{
+			Name:        "spawn_agent",
+			Version:     "1.0.0",
+			Role:        roleAgent,
+			Limit:       resultLimit,
+			Description: spawnDescription(types),
+		}, spawnAccess, s.runSpawn),
+		tool.New(
+			tool.Spec{
+				Name:        "send_input",
+				Version:     "1.0.0",
+				Role:        roleAgent,
+				Description: "Send a message to a subagent: between two steps if it is working, otherwise as a new task.",
+			},
+			tool.Nothing[sendIn],
+			s.runSend,
+		),
+		tool.New(tool.Spec{
+			Name:        "wait",
+			Version:     "1.0.0",
+			Role:        roleAgent,
+			ReadOnly:    true,
+			Limit:       resultLimit,
+			Description: "Wait for a subagent to complete and return its result.",
+		}, tool.Nothing[waitIn], s.runWait),
+		tool.New(
+			tool.Spec{Name: "close_agent", Version: "1.0.0", Role: roleAgent, Description: "Terminate a subagent."},
+			tool.Nothing[agentIn],
+			s.runClose,
+		),
+		tool.New(tool.Spec{
+			Name:        "list_agents",
+			Version:     "1.0.0",
+			Role:        roleAgent,
+			ReadOnly:    true,
+			Description: "List the subagents and what they are doing.",
+		}, tool.Nothing[struct{}], s.runList),
 	}
 }
 
@@ -107,8 +139,16 @@ func (s *Session) runSpawn(ctx context.Context, c *tool.Call, in spawnIn) (tool.
 
 func (s *Session) spawnOrResume(ctx context.Context, c *tool.Call, in spawnIn) (*Session, error) {
 	start := event.SubagentStart{
-		Name: in.Name, Call: c.ID, Type: in.AgentType, Task: in.Task, Model: in.Model,
-		Dir: in.WorkingDir, MaxTurns: in.MaxTurns, Mode: in.Mode,
+
+		Name:  in.Name,
+		Call:  c.ID,
+		Type:  in.AgentType,
+		Task:  in.Task,
+		Model: in.Model,
+
+		Dir:      in.WorkingDir,
+		MaxTurns: in.MaxTurns,
+		Mode:     in.Mode,
 	}
 	if in.Resume == "" {
 		return s.spawn(ctx, start, in.Team, in.Isolation != "")

@@ -104,7 +104,16 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 		pipe := *k.pipe
 		pipe.Mode, pipe.Policy = s.Mode(), s.Policy()
 		out = pipe.Run(ctx, tool.Call{
-			ID: c.ID, Name: c.Name, Args: k.tools.Arguments(c.ToolCall), Version: version, Env: k.env, Vision: k.vision, Timeouts: k.timeouts, Steered: s.steered(),
+
+			ID:       c.ID,
+			Name:     c.Name,
+			Args:     k.tools.Arguments(c.ToolCall),
+			Version:  version,
+			Env:      k.env,
+			Vision:   k.vision,
+			Timeouts: k.timeouts,
+			Steered:  s.steered(),
+
 			Output: func(p []byte) { s.record(event.ToolCallDelta{ID: c.ID, Text: string(p)}) },
 		})
 		s.callHooks(nil).Ended(ctx, out)
@@ -114,7 +123,11 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 	if errors.As(err, &p) {
 		res := tool.Failure(tool.InternalError, "Tool error (%s): %v", c.Name, err)
 		res.Error.Details = map[string]any{"stack": p.stack}
-		out = tool.Outcome{Result: res, Model: res.Error.Message, Decision: policy.Decision{Verdict: policy.Deny, Rule: "internal error", Reason: err.Error()}}
+		out = tool.Outcome{
+			Result:   res,
+			Model:    res.Error.Message,
+			Decision: policy.Decision{Verdict: policy.Deny, Rule: "internal error", Reason: err.Error()},
+		}
 		out.Call = tool.Call{ID: c.ID, Name: c.Name, Args: k.arguments(c.ToolCall)}
 		_ = guarded("Audit", func() error { s.audit(out); return nil })
 	}
@@ -153,9 +166,23 @@ func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	s.note(event.ToolCallEnd{
-		ID: c.ID, Name: c.Name, Output: res.Output, Model: k.condense(out) + note, Images: images, Fields: res.Fields,
-		Error: res.Error, Artifacts: res.Artifacts, Accesses: out.Accesses, Decision: out.Decision, Plan: spec.Plan, Duration: out.Duration,
-		Mode: s.tree.fold.Switched(spec, res.Error), Reports: reports(spec, res),
+
+		ID:     c.ID,
+		Name:   c.Name,
+		Output: res.Output,
+		Model:  k.condense(out) + note,
+		Images: images,
+		Fields: res.Fields,
+
+		Error:     res.Error,
+		Artifacts: res.Artifacts,
+		Accesses:  out.Accesses,
+		Decision:  out.Decision,
+		Plan:      spec.Plan,
+		Duration:  out.Duration,
+
+		Mode:    s.tree.fold.Switched(spec, res.Error),
+		Reports: reports(spec, res),
 	})
 }
 

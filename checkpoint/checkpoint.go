@@ -102,8 +102,14 @@ func open(c Config) (*Store, error) {
 	if _, err := os.Stat(workspace); err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
-	s := &Store{workspace: workspace, dir: dir, keep: c.Keep,
-		maxBytes: cmp.Or(c.MaxBytes, 2<<30), maxFiles: cmp.Or(c.MaxFiles, 200_000)}
+	s := &Store{
+		workspace: workspace,
+		dir:       dir,
+		keep:      c.Keep,
+
+		maxBytes: cmp.Or(c.MaxBytes, 2<<30),
+		maxFiles: cmp.Or(c.MaxFiles, 200_000),
+	}
 	if err := s.exclude(append([]string{dir}, c.Exclude...)); err != nil {
 		return nil, err
 	}

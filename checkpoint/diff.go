@@ -72,7 +72,13 @@ func (s *Store) compare(ctx context.Context, o *objects, old, new Checkpoint, pa
 	if len(paths) == 0 {
 		paths = []string{""}
 	}
-	c := comparison{objects: o, paths: paths, excluded: s.excluded, unknownOld: old.unreadable, unknownNew: new.unreadable}
+	c := comparison{
+		objects:    o,
+		paths:      paths,
+		excluded:   s.excluded,
+		unknownOld: old.unreadable,
+		unknownNew: new.unreadable,
+	}
 	err = c.trees(ctx, "", &entry{kind: dirKind, hash: old.root}, &entry{kind: dirKind, hash: new.root})
 	return c.changes, err
 }

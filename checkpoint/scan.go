@@ -31,7 +31,13 @@ type scan struct {
 }
 
 func (s *Store) scan(ctx context.Context, root *os.Root, o *objects, old *snapshot) (*scan, error) {
-	sc := &scan{store: s, root: root, objects: o, old: old, snap: newSnapshot()}
+	sc := &scan{
+		store:   s,
+		root:    root,
+		objects: o,
+		old:     old,
+		snap:    newSnapshot(),
+	}
 	sc.enter("")
 	q := search.TreeQuery{
 		SkipDir: func(p string) bool { return slices.Contains(s.excluded, p) || !validName(filepath.Base(p)) },

@@ -103,7 +103,13 @@ func (t *taking) take(ctx context.Context, label string) (ID, Stats, error) {
 	if err != nil {
 		return "", Stats{}, err
 	}
-	c := Checkpoint{Label: label, Time: time.Now(), Files: snap.files, Bytes: snap.bytes, root: snap.root}
+	c := Checkpoint{
+		Label: label,
+		Time:  time.Now(),
+		Files: snap.files,
+		Bytes: snap.bytes,
+		root:  snap.root,
+	}
 	for _, u := range t.scan.unreadable {
 		c.unreadable = append(c.unreadable, u.Path)
 	}

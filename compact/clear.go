@@ -80,7 +80,14 @@ func resultStub(r llm.ToolResult) string {
 		what = "Old error output"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "[%s of %s removed to save space: %d characters in %d lines", what, clip(r.Name, 64), len(text), strings.Count(text, "\n")+1)
+	fmt.Fprintf(
+		&b,
+		"[%s of %s removed to save space: %d characters in %d lines",
+		what,
+		clip(r.Name, 64),
+		len(text),
+		strings.Count(text, "\n")+1,
+	)
 	for _, p := range r.Parts {
 		if name := mediaName(p); name != "" {
 			b.WriteString(", " + name)

@@ -34,7 +34,14 @@ const (
 )
 
 func divide(m Meter, messages []llm.Message) *conversation {
-	c := &conversation{m: m, messages: messages, head: leading(messages), newest: -1, open: -1, weight: m.Weigh(messages...)}
+	c := &conversation{
+		m:        m,
+		messages: messages,
+		head:     leading(messages),
+		newest:   -1,
+		open:     -1,
+		weight:   m.Weigh(messages...),
+	}
 	last := -1 // round
 	for i := c.head; i < len(messages); {
 		u := unit{kind: kindOf(messages[i]), from: i, to: i + 1}

@@ -53,7 +53,12 @@ func (e Edit) Apply(messages []llm.Message) ([]llm.Message, error) {
 // check validates the edit and returns where the replaced messages end.
 func (e Edit) check(messages []llm.Message, head int) (cut int, err error) {
 	if e.Replaced < 0 || e.Replaced > len(messages)-head {
-		return 0, fmt.Errorf("compact: the edit replaces %d messages after the first %d, but the conversation has %d", e.Replaced, head, len(messages))
+		return 0, fmt.Errorf(
+			"compact: the edit replaces %d messages after the first %d, but the conversation has %d",
+			e.Replaced,
+			head,
+			len(messages),
+		)
 	}
 	cut = head + e.Replaced
 	if (e.Replaced > 0) != (len(e.Messages) > 0) {
@@ -64,7 +69,11 @@ func (e Edit) check(messages []llm.Message, head int) (cut int, err error) {
 	}
 	for i, msg := range slices.Concat(e.Messages, e.Appended) {
 		if len(msg.Parts) == 0 || msg.Role == llm.RoleAssistant || msg.Role == llm.RoleTool {
-			return 0, fmt.Errorf("compact: message %d of the edit is empty or has role %q; only user, system and developer messages can be inserted", i, msg.Role)
+			return 0, fmt.Errorf(
+				"compact: message %d of the edit is empty or has role %q; only user, system and developer messages can be inserted",
+				i,
+				msg.Role,
+			)
 		}
 	}
 	for i, c := range e.Cleared {
@@ -86,7 +95,13 @@ func (c Cleared) compare(d Cleared) int {
 func (c Cleared) apply(messages []llm.Message, first bool) error {
 	msg := &messages[c.Message]
 	if c.Part < 0 || c.Part >= len(msg.Parts) || c.Text == "" {
-		return fmt.Errorf("compact: the edit clears part %d of message %d, which has %d parts, with a text of %d bytes", c.Part, c.Message, len(msg.Parts), len(c.Text))
+		return fmt.Errorf(
+			"compact: the edit clears part %d of message %d, which has %d parts, with a text of %d bytes",
+			c.Part,
+			c.Message,
+			len(msg.Parts),
+			len(c.Text),
+		)
 	}
 	if first {
 		msg.Parts = slices.Clone(msg.Parts)

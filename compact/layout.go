@@ -20,7 +20,13 @@ type layout struct {
 func (c *conversation) lay(s share) layout {
 	n, cleared := c.tail(s)
 	pins, omitted := c.pins(n, s, true)
-	return layout{share: s, n: n, cleared: cleared, pins: pins, omitted: omitted}
+	return layout{
+		share:   s,
+		n:       n,
+		cleared: cleared,
+		pins:    pins,
+		omitted: omitted,
+	}
 }
 
 // edit returns a layout's edit with a summary.

@@ -106,7 +106,8 @@ func summaryText(answer llm.Message, reason llm.FinishReason) (text, why string)
 
 // instructions returns the prompt for a summary.
 func instructions(tokens int64) string {
-	return fmt.Sprintf(`This conversation is about to be compacted. Write a summary to replace it. Whoever continues the work will see only the user's messages and your summary. Do not continue the work, do not call tools and do not answer questions now; write the summary and nothing else.
+	return fmt.Sprintf(
+		`This conversation is about to be compacted. Write a summary to replace it. Whoever continues the work will see only the user's messages and your summary. Do not continue the work, do not call tools and do not answer questions now; write the summary and nothing else.
 
 Use these headings:
 
@@ -117,7 +118,9 @@ Problems: what is broken, failing or unclear, with the exact error messages.
 Next: the next steps in order, starting with the one in progress.
 Details: everything that is needed word for word: names, paths, line numbers, commands that work, signatures, values, URLs.
 
-If the conversation already contains a summary, keep what still applies; yours replaces it. Be exact and complete. Leave out what can be read from the files again, and do not invent anything. Use at most %d words.`, max(150, tokens*2/3))
+If the conversation already contains a summary, keep what still applies; yours replaces it. Be exact and complete. Leave out what can be read from the files again, and do not invent anything. Use at most %d words.`,
+		max(150, tokens*2/3),
+	)
 }
 
 // trimmedNote replaces the messages that do not fit into a summary request.

@@ -40,7 +40,13 @@ func (s *scoped) Info() Info { return s.info }
 func (s *scoped) Unwrap() Environment { return s.Environment }
 
 func (s *scoped) NoLinks(Environment) Environment {
-	return &scoped{Environment: s.Environment, info: s.info, paths: s.paths, root: s.root, noLinks: true}
+	return &scoped{
+		Environment: s.Environment,
+		info:        s.info,
+		paths:       s.paths,
+		root:        s.root,
+		noLinks:     true,
+	}
 }
 
 // Below returns the real path.

@@ -33,7 +33,14 @@ func fork(ctx context.Context, s Store, from string, at Seq, m Meta, salvage boo
 	if at > parent.Last {
 		return Meta{}, fmt.Errorf("cannot fork session %s at record %d: its last record is %d", from, at, parent.Last)
 	}
-	f := forker{store: s, from: from, at: cmp.Or(at, parent.Last), salvage: salvage, id: m.ID, copied: make(map[string]bool)}
+	f := forker{
+		store:   s,
+		from:    from,
+		at:      cmp.Or(at, parent.Last),
+		salvage: salvage,
+		id:      m.ID,
+		copied:  make(map[string]bool),
+	}
 	if f.out, err = s.Create(ctx, m.inherit(parent, f.at)); err != nil {
 		return Meta{}, err
 	}

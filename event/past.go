@@ -158,8 +158,16 @@ func again(b *Rewind, chat bool) Undoing {
 // abandon returns a rewind that undoes an interrupted file restore.
 func abandon(b *Rewind) Undoing {
 	return Undoing{
-		Rewind: Rewind{Input: b.Input, Redo: !b.Redo, Files: true, Restored: b.Before, Dir: b.Dir, Paths: b.Paths, Abandons: true},
-		Left:   []string{b.Before, b.Restored}, Traced: b.Traced, Touched: b.Touched,
+		Rewind: Rewind{
+			Input:    b.Input,
+			Redo:     !b.Redo,
+			Files:    true,
+			Restored: b.Before,
+			Dir:      b.Dir,
+			Paths:    b.Paths,
+			Abandons: true,
+		},
+		Left: []string{b.Before, b.Restored}, Traced: b.Traced, Touched: b.Touched,
 	}
 }
 
@@ -167,7 +175,13 @@ func abandon(b *Rewind) Undoing {
 // "", to the state before the last input that changed files.
 func (p *Past[P]) RestoreFiles(checkpoint, dir string, paths []string) (u Undoing, ok bool) {
 	for i, in := range slices.Backward(p.inputs) {
-		u.Rewind = Rewind{Input: in.seq, Files: true, Restored: in.checkpoint, Dir: in.dir, Paths: paths}
+		u.Rewind = Rewind{
+			Input:    in.seq,
+			Files:    true,
+			Restored: in.checkpoint,
+			Dir:      in.dir,
+			Paths:    paths,
+		}
 		switch {
 		case checkpoint != "":
 			u.Restored, u.Dir = checkpoint, dir
@@ -200,7 +214,15 @@ func (p *Past[P]) Redo() (u Undoing, ok bool) {
 		return u, false
 	}
 	d := p.undone[n-1].rewind
-	u.Rewind = Rewind{Input: d.Input, Redo: true, Chat: d.Chat, Files: d.Files, Restored: d.Before, Dir: d.Dir, Paths: d.Paths}
+	u.Rewind = Rewind{
+		Input:    d.Input,
+		Redo:     true,
+		Chat:     d.Chat,
+		Files:    d.Files,
+		Restored: d.Before,
+		Dir:      d.Dir,
+		Paths:    d.Paths,
+	}
 	u.Left, u.Traced, u.Touched = []string{d.Restored}, d.Traced, d.Touched
 	return u, true
 }

@@ -52,7 +52,13 @@ func Search(ctx context.Context, s Store, q Query) iter.Seq2[Hit, error] {
 			yield(Hit{}, errors.New("the text to search for is empty"))
 			return
 		}
-		found := search{ctx: ctx, store: s, query: q, needle: newNeedle(q.Text), yield: yield}
+		found := search{
+			ctx:    ctx,
+			store:  s,
+			query:  q,
+			needle: newNeedle(q.Text),
+			yield:  yield,
+		}
 		for m, err := range s.List(ctx) {
 			if err != nil {
 				if !yield(Hit{Session: m}, err) || ctx.Err() != nil {

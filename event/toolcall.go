@@ -90,7 +90,24 @@ func (e ToolCallEnd) MarshalJSON() ([]byte, error) {
 
 // encode encodes the result. An output above maximum bytes is left out and returned.
 func (e ToolCallEnd) encode(maximum int) (data []byte, output string, err error) {
-	j := toolCallEndJSON{e.ID, e.Name, e.Error == nil, "", e.OutputBlob, &e.Model, nil, e.Fields, e.Error, e.Artifacts, e.Accesses, e.Decision, e.Plan, e.Mode, e.Reports, e.Duration}
+	j := toolCallEndJSON{
+		e.ID,
+		e.Name,
+		e.Error == nil,
+		"",
+		e.OutputBlob,
+		&e.Model,
+		nil,
+		e.Fields,
+		e.Error,
+		e.Artifacts,
+		e.Accesses,
+		e.Decision,
+		e.Plan,
+		e.Mode,
+		e.Reports,
+		e.Duration,
+	}
 	if e.OutputBlob == nil {
 		if j.Output = tool.String(e.Output); j.Output == e.Model {
 			j.Model = nil
@@ -119,7 +136,23 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	if j.Model == nil {
 		j.Model = &j.Output
 	}
-	*e = ToolCallEnd{j.ID, j.Name, tool.Text(j.Output), j.Blob, *j.Model, nil, j.Fields, j.Error, j.Artifacts, j.Accesses, j.Decision, j.Plan, j.Mode, j.Reports, j.Duration}
+	*e = ToolCallEnd{
+		j.ID,
+		j.Name,
+		tool.Text(j.Output),
+		j.Blob,
+		*j.Model,
+		nil,
+		j.Fields,
+		j.Error,
+		j.Artifacts,
+		j.Accesses,
+		j.Decision,
+		j.Plan,
+		j.Mode,
+		j.Reports,
+		j.Duration,
+	}
 	for _, raw := range j.Images {
 		p, err := llm.UnmarshalPart(raw)
 		if err != nil {

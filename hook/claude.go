@@ -56,7 +56,13 @@ type claudeHook struct {
 }
 
 func (h claudeHook) found(e Event, matcher string) Found {
-	f := Found{Hook: Hook{Event: e, Matcher: matcher, Command: h.Command, Name: h.Command, Timeout: time.Duration(h.Timeout * float64(time.Second))}}
+	f := Found{Hook: Hook{
+		Event:   e,
+		Matcher: matcher,
+		Command: h.Command,
+		Name:    h.Command,
+		Timeout: time.Duration(h.Timeout * float64(time.Second)),
+	}}
 	if h.OnFailure == "block" {
 		f.OnError = BlockOnError
 	}

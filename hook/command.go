@@ -26,7 +26,12 @@ func (s *Set) command(ctx context.Context, e env.Environment, h Hook, in Input) 
 		return Output{}, err
 	}
 	res, err := env.Exec(ctx, e, env.Command{
-		Line: h.Command, Env: s.vars(in), Stdin: bytes.NewReader(append(stdin, '\n')), Timeout: h.timeout(), MaxOutput: maxOutput,
+
+		Line:      h.Command,
+		Env:       s.vars(in),
+		Stdin:     bytes.NewReader(append(stdin, '\n')),
+		Timeout:   h.timeout(),
+		MaxOutput: maxOutput,
 	})
 	stderr := strings.TrimSpace(res.Stderr)
 	switch {
@@ -145,7 +150,13 @@ func (sp *specific) add(e Event, out *Output) error {
 	if err != nil {
 		return err
 	}
-	out.add(Output{Decision: own, Reason: limit(sp.Reason), Context: limit(sp.Context), Input: present(sp.Input), Response: text(sp.Response, sp.MCP)})
+	out.add(Output{
+		Decision: own,
+		Reason:   limit(sp.Reason),
+		Context:  limit(sp.Context),
+		Input:    present(sp.Input),
+		Response: text(sp.Response, sp.MCP),
+	})
 	if d := sp.Decision; d != nil {
 		own, err := decision(d.Behavior)
 		if err != nil {

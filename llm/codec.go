@@ -121,13 +121,27 @@ func partForm(p Part) (any, error) {
 	case Document:
 		return p.Media.json("document", ""), nil
 	case ToolCall:
-		return partJSON{Type: "tool_call", ID: p.ID, Name: p.Name, Arguments: &p.Arguments, Custom: p.Custom, State: p.State.ref()}, nil
+		return partJSON{
+			Type:      "tool_call",
+			ID:        p.ID,
+			Name:      p.Name,
+			Arguments: &p.Arguments,
+			Custom:    p.Custom,
+			State:     p.State.ref(),
+		}, nil
 	case ToolResult:
 		parts, err := marshalParts(p.Parts)
 		if err != nil {
 			return nil, err
 		}
-		return partJSON{Type: "tool_result", ID: p.ID, Name: p.Name, Parts: parts, IsError: p.IsError, Custom: p.Custom}, nil
+		return partJSON{
+			Type:    "tool_result",
+			ID:      p.ID,
+			Name:    p.Name,
+			Parts:   parts,
+			IsError: p.IsError,
+			Custom:  p.Custom,
+		}, nil
 	case Thinking:
 		return partJSON{Type: "thinking", Text: p.Text, Redacted: p.Redacted, State: p.State.ref()}, nil
 	case ToolChange:
@@ -163,7 +177,13 @@ func (j *partJSON) part(parts []Part) Part {
 	if j.State != nil {
 		state = *j.State
 	}
-	media := Media{MIME: j.MIME, Data: j.Data, URL: j.URL, Path: j.Path, Name: j.Name}
+	media := Media{
+		MIME: j.MIME,
+		Data: j.Data,
+		URL:  j.URL,
+		Path: j.Path,
+		Name: j.Name,
+	}
 	switch j.Type {
 	case "text":
 		return Text{j.Text, state}
@@ -180,7 +200,13 @@ func (j *partJSON) part(parts []Part) Part {
 		}
 		return c
 	case "tool_result":
-		return ToolResult{ID: j.ID, Name: j.Name, Parts: parts, IsError: j.IsError, Custom: j.Custom}
+		return ToolResult{
+			ID:      j.ID,
+			Name:    j.Name,
+			Parts:   parts,
+			IsError: j.IsError,
+			Custom:  j.Custom,
+		}
 	case "thinking":
 		return Thinking{j.Text, j.Redacted, state}
 	case "tool_change":
@@ -195,7 +221,15 @@ func (j *partJSON) part(parts []Part) Part {
 }
 
 func (m Media) json(kind, detail string) partJSON {
-	return partJSON{Type: kind, MIME: m.MIME, Data: m.Data, URL: m.URL, Path: m.Path, Name: m.Name, Detail: detail}
+	return partJSON{
+		Type:   kind,
+		MIME:   m.MIME,
+		Data:   m.Data,
+		URL:    m.URL,
+		Path:   m.Path,
+		Name:   m.Name,
+		Detail: detail,
+	}
 }
 
 func (s State) ref() *State {

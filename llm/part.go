@@ -69,7 +69,13 @@ func (r ToolResult) Text() string { return joinText(r.Parts) }
 
 // TextResult returns a result for call c with one text part.
 func TextResult(c ToolCall, text string, isError bool) ToolResult {
-	return ToolResult{ID: c.ID, Name: c.Name, Parts: []Part{Text{Text: text}}, IsError: isError, Custom: c.Custom}
+	return ToolResult{
+		ID:      c.ID,
+		Name:    c.Name,
+		Parts:   []Part{Text{Text: text}},
+		IsError: isError,
+		Custom:  c.Custom,
+	}
 }
 
 // Thinking is the model's reasoning, as far as the provider shows it. A Redacted block has no text.

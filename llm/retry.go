@@ -90,11 +90,20 @@ func (p RetryPolicy) run(ctx context.Context, r *Request, next StreamFunc, yield
 			yield(nil, err)
 			return
 		}
-		if !yield(Retry{Attempt: attempt + 1, Max: most, Delay: delay, Discard: content, Err: err}, nil) {
+		if !yield(Retry{
+			Attempt: attempt + 1,
+			Max:     most,
+			Delay:   delay,
+			Discard: content,
+			Err:     err,
+		}, nil) {
 			return
 		}
 		if !wait(ctx, delay) {
-			yield(nil, &Error{Kind: ErrCancelled, Message: "cancelled while waiting to retry", Err: errors.Join(context.Cause(ctx), err), UsageComplete: true})
+			yield(
+				nil,
+				&Error{Kind: ErrCancelled, Message: "cancelled while waiting to retry", Err: errors.Join(context.Cause(ctx), err), UsageComplete: true},
+			)
 			return
 		}
 		waited += delay

@@ -148,9 +148,20 @@ func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Status{
-		Name: s.name, State: s.state, Err: s.err, LeftOut: slices.Clone(s.leftOut),
-		ServerName: s.about.name, ServerVersion: s.about.version, Protocol: s.about.protocol, Instructions: s.about.instructions,
-		Resources: s.resources, Prompts: s.prompts, Stderr: s.log.String(),
+
+		Name:    s.name,
+		State:   s.state,
+		Err:     s.err,
+		LeftOut: slices.Clone(s.leftOut),
+
+		ServerName:    s.about.name,
+		ServerVersion: s.about.version,
+		Protocol:      s.about.protocol,
+		Instructions:  s.about.instructions,
+
+		Resources: s.resources,
+		Prompts:   s.prompts,
+		Stderr:    s.log.String(),
 	}
 	for _, t := range s.tools {
 		st.Tools = append(st.Tools, t.Spec().Name)

@@ -157,7 +157,10 @@ func (s *server) sdkClient(c *conn) *sdk.Client {
 		},
 	}
 	if cfg.Elicit != nil {
-		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
+		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{
+			Form: &sdk.FormElicitationCapabilities{},
+			URL:  &sdk.URLElicitationCapabilities{},
+		}
 		o.ElicitationHandler = c.elicit
 	}
 	if cfg.Sample != nil {

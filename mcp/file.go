@@ -104,8 +104,17 @@ func (f *File) Format() ([]byte, error) {
 func (s FileServer) Server(expand func(string) (string, error)) (Server, error) {
 	x := expansion{expand: expand}
 	out := Server{
-		Command: x.text(s.Command), Args: make([]string, len(s.Args)), Env: x.all(s.Env), Dir: x.text(s.Dir),
-		URL: x.text(cmp.Or(s.URL, s.HTTPURL)), Headers: x.all(s.Headers), Timeout: time.Duration(s.Timeout) * time.Millisecond, Disabled: s.Disabled, Unconfined: s.Unconfined,
+
+		Command: x.text(s.Command),
+		Args:    make([]string, len(s.Args)),
+		Env:     x.all(s.Env),
+		Dir:     x.text(s.Dir),
+
+		URL:        x.text(cmp.Or(s.URL, s.HTTPURL)),
+		Headers:    x.all(s.Headers),
+		Timeout:    time.Duration(s.Timeout) * time.Millisecond,
+		Disabled:   s.Disabled,
+		Unconfined: s.Unconfined,
 	}
 	for i, a := range s.Args {
 		out.Args[i] = x.text(a)

@@ -61,11 +61,21 @@ func (g *Grants) Login(ctx context.Context, s Server, open func(url string) erro
 	back := "http://" + l.Addr().String() + "/callback"
 	var saved grant
 	h, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
+
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName: "Reins", RedirectURIs: []string{back}, GrantTypes: []string{"authorization_code", "refresh_token"},
-			ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: "none",
+
+			ClientName:   "Reins",
+			RedirectURIs: []string{back},
+			GrantTypes:   []string{"authorization_code", "refresh_token"},
+
+			ResponseTypes:           []string{"code"},
+			TokenEndpointAuthMethod: "none",
 		}},
-		RedirectURL: back, RequestRefreshToken: true, Client: client,
+
+		RedirectURL:         back,
+		RequestRefreshToken: true,
+		Client:              client,
+
 		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			u, err := url.Parse(args.URL)
 			if err == nil {
@@ -80,6 +90,7 @@ func (g *Grants) Login(ctx context.Context, s Server, open func(url string) erro
 			}
 			return wait(ctx)
 		},
+
 		NewTokenSource: func(ctx context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
 			saved = grant{URL: s.URL, Client: *c, Token: t}
 			return c.TokenSource(ctx, t), nil

@@ -36,7 +36,12 @@ func (c *conn) page(ctx context.Context, cursor string) (tools []*sdk.Tool, bad 
 	if err == nil {
 		return page.Tools, nil, page.NextCursor, nil
 	}
-	raw, again := sdk.CallCustomMethod[*rawParams, *rawTools](context.WithValue(ctx, rawKey{}, true), c.ClientSession, rawList, &rawParams{Cursor: cursor})
+	raw, again := sdk.CallCustomMethod[*rawParams, *rawTools](
+		context.WithValue(ctx, rawKey{}, true),
+		c.ClientSession,
+		rawList,
+		&rawParams{Cursor: cursor},
+	)
 	if again != nil {
 		return nil, nil, "", err
 	}

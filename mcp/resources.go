@@ -192,7 +192,12 @@ func (c *Client) newResourceTools() []tool.Tool {
 	}
 	return []tool.Tool{
 		tool.New(tool.Spec{
-			Name: "list_mcp_resources", Version: "1.0.0", OpenWorld: true, Permissions: []tool.Permission{tool.NetConnect},
+
+			Name:        "list_mcp_resources",
+			Version:     "1.0.0",
+			OpenWorld:   true,
+			Permissions: []tool.Permission{tool.NetConnect},
+
 			Description: "List the resources of the connected MCP servers: data that they offer, such as files or tables, with its URI.",
 		}, nil, func(ctx context.Context, _ *tool.Call, in listInput) (tool.Result, error) {
 			list, err := c.Resources(ctx, in.Server)
@@ -210,7 +215,12 @@ func (c *Client) newResourceTools() []tool.Tool {
 			return res, nil
 		}),
 		tool.New(tool.Spec{
-			Name: "read_mcp_resource", Version: "1.0.0", OpenWorld: true, Permissions: []tool.Permission{tool.NetConnect},
+
+			Name:        "read_mcp_resource",
+			Version:     "1.0.0",
+			OpenWorld:   true,
+			Permissions: []tool.Permission{tool.NetConnect},
+
 			Description: "Read a resource of an MCP server.",
 		}, nil, func(ctx context.Context, call *tool.Call, in readInput) (tool.Result, error) {
 			s, err := c.find(in.Server)

@@ -64,8 +64,17 @@ type about struct{ name, version, protocol, instructions string }
 // newServer returns a server; c.mu is held.
 func (c *Client) newServer(name string, cfg Server) *server {
 	s := &server{
-		Server: cfg, name: name, client: c, log: &tail{}, done: make(chan struct{}), settled: make(chan struct{}),
-		retry: make(chan struct{}, 1), changed: make(chan struct{}, 1), state: Pending,
+
+		Server:  cfg,
+		name:    name,
+		client:  c,
+		log:     &tail{},
+		done:    make(chan struct{}),
+		settled: make(chan struct{}),
+
+		retry:   make(chan struct{}, 1),
+		changed: make(chan struct{}, 1),
+		state:   Pending,
 	}
 	if c.cfg.Log != nil {
 		s.log.line = func(line []byte) { c.cfg.Log(name, line) }

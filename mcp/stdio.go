@@ -62,7 +62,13 @@ func startStdio(limit context.Context, e env.Environment, s Server, log *tail, e
 	if s.Unconfined {
 		e, _ = env.Outside(e)
 	}
-	c := &stdio{log: log, ended: ended, rate: newRate(), out: make(chan []byte, 16), gone: make(chan struct{})}
+	c := &stdio{
+		log:   log,
+		ended: ended,
+		rate:  newRate(),
+		out:   make(chan []byte, 16),
+		gone:  make(chan struct{}),
+	}
 	c.changed.L = &c.mu
 	log.reset()
 	c.open, c.close = context.WithCancel(context.Background())
@@ -71,8 +77,14 @@ func startStdio(limit context.Context, e env.Environment, s Server, log *tail, e
 	stop := context.AfterFunc(limit, free)
 	defer stop()
 	proc, err := e.Start(ctx, env.Command{
-		Args: append([]string{s.Command}, s.Args...), Dir: s.Dir, Env: s.Env,
-		KeepStdin: true, MaxOutput: 1, OnOutput: c.receive,
+
+		Args: append([]string{s.Command}, s.Args...),
+		Dir:  s.Dir,
+		Env:  s.Env,
+
+		KeepStdin: true,
+		MaxOutput: 1,
+		OnOutput:  c.receive,
 	})
 	if err != nil {
 		c.free()

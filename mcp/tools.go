@@ -82,8 +82,13 @@ func (s *server) remoteTool(name string, t *sdk.Tool) (tool.Tool, error) {
 		return nil, err
 	}
 	made := tool.NewRaw(tool.Spec{
-		Name: name, Description: clip(t.Description), Input: schema,
-		Permissions: []tool.Permission{tool.NetConnect}, OpenWorld: true,
+
+		Name:        name,
+		Description: clip(t.Description),
+		Input:       schema,
+
+		Permissions: []tool.Permission{tool.NetConnect},
+		OpenWorld:   true,
 	}, nil, func(ctx context.Context, c *tool.Call) (tool.Result, error) { return s.call(ctx, t.Name, c), nil })
 	// A session's registry must accept the tool.
 	if err := new(tool.Registry).Register(made); err != nil {

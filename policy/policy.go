@@ -266,7 +266,11 @@ func (AskAll) Decide(_ context.Context, q Query) Decision {
 	case q.Accesses != nil && len(q.Accesses) == 0:
 		return Decision{Verdict: Allow, Code: "touches_nothing", Rule: "ask-all", Reason: "touches nothing"}
 	case q.Mode == ModeDontAsk:
-		return Decision{Code: "ask_all", Rule: "ask-all", Reason: "there is no policy that allows it (mode dontAsk denies what would need approval)"}
+		return Decision{
+			Code:   "ask_all",
+			Rule:   "ask-all",
+			Reason: "there is no policy that allows it (mode dontAsk denies what would need approval)",
+		}
 	}
 	return Decision{Verdict: Ask, Code: "ask_all", Rule: "ask-all", Reason: "there is no policy that allows it"}
 }

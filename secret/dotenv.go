@@ -42,7 +42,10 @@ func isDotenv(name string) bool {
 	if !ok || rest != "" && rest[0] != '.' && rest[0] != '-' && rest[0] != '_' && rest != "rc" {
 		return false
 	}
-	return !slices.ContainsFunc([]string{"example", "sample", "template", "dist", "schema"}, func(s string) bool { return strings.Contains(rest, s) })
+	return !slices.ContainsFunc(
+		[]string{"example", "sample", "template", "dist", "schema"},
+		func(s string) bool { return strings.Contains(rest, s) },
+	)
 }
 
 // update calls learn with the variables in new and changed files, and reports whether there were any.

@@ -56,7 +56,8 @@ func (r *Redactor) field(name, text string, anyName bool) string {
 	if anyName {
 		return r.Text(text)
 	}
-	if t := r.trust(name); text != "" && placeholders().FindString(text) != text && (t == strongName || t == weakName && !plainWord().MatchString(text)) {
+	if t := r.trust(name); text != "" && placeholders().FindString(text) != text &&
+		(t == strongName || t == weakName && !plainWord().MatchString(text)) {
 		return placeholder(name)
 	}
 	return r.Text(text)

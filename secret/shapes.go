@@ -105,7 +105,11 @@ func rulesOfShapes() []rule {
 		key("github-token", word, 36, false, "github_pat_"),
 		key("gitlab-token", dotted, 20, false, "glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glft-", "glsoat-"),
 		key("slack-token", dashed, 10, false, "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxe-", "xoxe.xox", "xapp-"),
-		{kind: "slack-webhook", anchors: []string{"hooks.slack.com/services/", "hooks.slack.com/workflows/"}, find: after(setOf("A-Za-z0-9/_-"), 20, nil)},
+		{
+			kind:    "slack-webhook",
+			anchors: []string{"hooks.slack.com/services/", "hooks.slack.com/workflows/"},
+			find:    after(setOf("A-Za-z0-9/_-"), 20, nil),
+		},
 		key("stripe-key", alnum, 16, false, "sk_live_", "rk_live_", "sk_test_", "rk_test_", "sk_prod_", "whsec_"),
 		key("npm-token", alnum, 36, false, "npm_"),
 		key("pypi-token", dashed, 40, false, "pypi-AgE"),
@@ -127,17 +131,41 @@ func rulesOfShapes() []rule {
 		key("perplexity-key", alnum, 40, false, "pplx-"),
 		key("age-key", upper, 50, false, "AGE-SECRET-KEY-1"),
 		{kind: "jwt", anchors: []string{"eyJ"}, find: findJWT},
-		{kind: "authorization", anchors: []string{
-			"authorization", "x-api-key", "x-goog-api-key", "api-key", "private-token", "x-auth-token", "x-vault-token",
-		}, fold: true, inside: true, find: findHeader},
+		{
+			kind: "authorization",
+			anchors: []string{
+				"authorization", "x-api-key", "x-goog-api-key", "api-key", "private-token", "x-auth-token", "x-vault-token",
+			},
+			fold:   true,
+			inside: true,
+			find:   findHeader,
+		},
 		{kind: "bearer", anchors: []string{"bearer "}, fold: true, find: after(base64, 20, hasDigit)},
 		{kind: "url-password", anchors: []string{"://"}, inside: true, find: findPassword},
-		{kind: "query", anchors: queryAnchors(), fold: true, inside: true, find: after(query, 8, looksMade)},
-		{kind: "query", anchors: []string{"?key=", "&key=", "?auth=", "&auth=", "?token=", "&token="}, fold: true, inside: true, find: after(query, 16, hasDigit)},
+		{
+			kind:    "query",
+			anchors: queryAnchors(),
+			fold:    true,
+			inside:  true,
+			find:    after(query, 8, looksMade),
+		},
+		{
+			kind:    "query",
+			anchors: []string{"?key=", "&key=", "?auth=", "&auth=", "?token=", "&token="},
+			fold:    true,
+			inside:  true,
+			find:    after(query, 16, hasDigit),
+		},
 		{kind: "assignment", anchors: []string{
 			"SECRET", "SECRET_KEY", "_TOKEN", "PASSWORD", "_PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "_CREDENTIALS",
 		}, inside: true, find: findAssignment},
-		{kind: "assignment", anchors: []string{"secret_access_key", "aws_session_token", "_authtoken", "client_secret"}, fold: true, inside: true, find: findAssignment},
+		{
+			kind:    "assignment",
+			anchors: []string{"secret_access_key", "aws_session_token", "_authtoken", "client_secret"},
+			fold:    true,
+			inside:  true,
+			find:    findAssignment,
+		},
 	}
 }
 

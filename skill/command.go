@@ -147,7 +147,14 @@ func (f *finder) agents(p place) {
 		if d.text("description") == "" || s.Instructions == "" {
 			return errors.New("an agent needs a description and a prompt")
 		}
-		a := Agent{Name: s.Name, Description: oneLine(s.Description), Model: s.Model, Prompt: s.Instructions, Source: p.source, Path: full}
+		a := Agent{
+			Name:        s.Name,
+			Description: oneLine(s.Description),
+			Model:       s.Model,
+			Prompt:      s.Instructions,
+			Source:      p.source,
+			Path:        full,
+		}
 		if v, given := d.fields["tools"]; given {
 			a.Tools = v.list
 			if a.Tools == nil {

@@ -170,7 +170,8 @@ func plainText(s string, ok bool) (string, bool) {
 		return "", ok
 	}
 	t := strings.Trim(s, " ")
-	if quoted := unquote(t); quoted != t && t[0] == '"' && !strings.ContainsFunc(quoted, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+	if quoted := unquote(t); quoted != t && t[0] == '"' &&
+		!strings.ContainsFunc(quoted, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return quoted, s[0] == ' ' && quoted != ""
 	}
 	strange := func(r rune) bool {

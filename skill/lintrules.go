@@ -44,8 +44,15 @@ func (l *linter) quality(main, content string) {
 		return
 	}
 	description := d.text("description")
-	if description != "" && !trigger().MatchString(description) && d.extension("when-to-use", "when_to_use") == "" && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(description)), "deprecated") {
-		l.add("SKILL-06", Medium, main, d.fields["description"].line, `description does not say when to use the skill; add a sentence that begins with "Use when"`)
+	if description != "" && !trigger().MatchString(description) && d.extension("when-to-use", "when_to_use") == "" &&
+		!strings.HasPrefix(strings.ToLower(strings.TrimSpace(description)), "deprecated") {
+		l.add(
+			"SKILL-06",
+			Medium,
+			main,
+			d.fields["description"].line,
+			`description does not say when to use the skill; add a sentence that begins with "Use when"`,
+		)
 	}
 	if d.body == "" {
 		l.add("SKILL-07", High, main, d.line, "there are no instructions after the frontmatter")
@@ -112,9 +119,11 @@ func (l *linter) text(name string, main bool) {
 
 var (
 	installed = lazy.Regexp(`(?i)\binstall(ed|ation)?[_-]path\b`)
-	estimates = lazy.Regexp(`(?i:takes?\s+(about\s+|around\s+|~\s*)?\d+\s*(-\s*\d+\s*)?(sec|min|hour)|~\s*\d+\s*(min|hour)|estimated\s+time)|\bETA\b`)
-	absolute  = lazy.Regexp(`(?:^|[\s"'(=:\x60])(/Users/[\w.-]+|/home/[\w.-]+|[A-Z]:\\+\w)`)
-	stepName  = lazy.Regexp(`^step-\d{2}[a-z]?-[a-z0-9-]+\.md$`)
+	estimates = lazy.Regexp(
+		`(?i:takes?\s+(about\s+|around\s+|~\s*)?\d+\s*(-\s*\d+\s*)?(sec|min|hour)|~\s*\d+\s*(min|hour)|estimated\s+time)|\bETA\b`,
+	)
+	absolute = lazy.Regexp(`(?:^|[\s"'(=:\x60])(/Users/[\w.-]+|/home/[\w.-]+|[A-Z]:\\+\w)`)
+	stepName = lazy.Regexp(`^step-\d{2}[a-z]?-[a-z0-9-]+\.md$`)
 )
 
 // all applies the rules for every file.
@@ -142,7 +151,14 @@ func (l *linter) lines(name, text string) {
 		case installed().MatchString(line):
 			l.add("PATH-02", High, name, i+1, "this depends on where the skill is installed; use relative paths")
 		case absolute().MatchString(line):
-			l.add("PATH-03", High, name, i+1, "%s exists only on one machine; use relative paths", strings.TrimSpace(absolute().FindStringSubmatch(line)[1]))
+			l.add(
+				"PATH-03",
+				High,
+				name,
+				i+1,
+				"%s exists only on one machine; use relative paths",
+				strings.TrimSpace(absolute().FindStringSubmatch(line)[1]),
+			)
 		}
 		if m := estimates().FindString(line); m != "" {
 			l.add("SEQ-02", Low, name, i+1, "%q estimates a duration, which depends on the model", m)
@@ -153,7 +169,10 @@ func (l *linter) lines(name, text string) {
 // suspicious reports whether a line may break a rule. It is much faster than the regular expressions.
 func suspicious(line string) bool {
 	lower := strings.ToLower(line)
-	return slices.ContainsFunc([]string{"install", "/users/", "/home/", `:\`, "min", "sec", "hour", "estimated", "eta"}, func(s string) bool { return strings.Contains(lower, s) })
+	return slices.ContainsFunc(
+		[]string{"install", "/users/", "/home/", `:\`, "min", "sec", "hour", "estimated", "eta"},
+		func(s string) bool { return strings.Contains(lower, s) },
+	)
 }
 
 // markdown checks the frontmatter and references in a Markdown file.

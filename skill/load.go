@@ -26,7 +26,16 @@ const (
 const fileName = "SKILL.md"
 
 // extensions are fields that skills use although the format does not define them. They can also be under metadata.
-var extensions = []string{"aliases", "argument-hint", "disable-model-invocation", "model", "user-invocable", "when-to-use", "when_to_use", "argument_hint"}
+var extensions = []string{
+	"aliases",
+	"argument-hint",
+	"disable-model-invocation",
+	"model",
+	"user-invocable",
+	"when-to-use",
+	"when_to_use",
+	"argument_hint",
+}
 
 // Load reads the skill in a directory. Formal mistakes become warnings; an unusable or possibly harmful skill is an
 // error.
@@ -168,10 +177,22 @@ func usable(name string) bool {
 // description from the first line.
 func (d document) skill(base string) *Skill {
 	s := &Skill{
-		Name: strings.TrimSpace(d.text("name")), Description: strings.TrimSpace(d.text("description")), License: d.text("license"),
-		Compatibility: d.text("compatibility"), Metadata: d.fields["metadata"].pairs, Instructions: d.body,
-		ArgumentHint: d.extension("argument-hint", "argument_hint"), WhenToUse: d.extension("when-to-use", "when_to_use"),
-		Model: d.extension("model"), UserInvocable: d.extension("user-invocable") != "false", ModelInvoked: d.extension("disable-model-invocation") != "true",
+
+		Name:        strings.TrimSpace(d.text("name")),
+		Description: strings.TrimSpace(d.text("description")),
+		License:     d.text("license"),
+
+		Compatibility: d.text("compatibility"),
+		Metadata:      d.fields["metadata"].pairs,
+		Instructions:  d.body,
+
+		ArgumentHint: d.extension("argument-hint", "argument_hint"),
+		WhenToUse:    d.extension("when-to-use", "when_to_use"),
+
+		Model:         d.extension("model"),
+		UserInvocable: d.extension("user-invocable") != "false",
+		ModelInvoked:  d.extension("disable-model-invocation") != "true",
+
 		Aliases: slices.DeleteFunc(splitTools(d.extension("aliases")), func(a string) bool { return !usable(a) }),
 	}
 	if v, given := d.fields["allowed-tools"]; given {

@@ -47,7 +47,10 @@ func validate(content, dir string) (list []violation) {
 	}
 	list = append(list, validateName(fields, dir)...)
 	if text, ok := fields.text("description"); !ok {
-		list = append(list, violation{"SKILL-03", Critical, "description", "description is missing or empty; say what the skill does and when to use it"})
+		list = append(
+			list,
+			violation{"SKILL-03", Critical, "description", "description is missing or empty; say what the skill does and when to use it"},
+		)
 	} else if n := utf8.RuneCountInString(text); n > maxDescription {
 		list = append(list, violation{"SKILL-06", Medium, "description", fmt.Sprintf("description has %d characters; the maximum is %d", n, maxDescription)})
 	}

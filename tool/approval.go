@@ -160,8 +160,17 @@ func accesses(ctx context.Context, t Tool, c Call) (declared []policy.Access) {
 // query describes a call to the policy.
 func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Query, error) {
 	q := policy.Query{
-		Tool: t.spec.Name, Args: out.Call.Args, Accesses: out.Accesses, Agent: p.Agent, Mode: p.Mode, Workspace: p.Workspace,
-		ReadOnly: t.spec.ReadOnly, Destructive: t.spec.Destructive, OpenWorld: t.spec.OpenWorld,
+
+		Tool:      t.spec.Name,
+		Args:      out.Call.Args,
+		Accesses:  out.Accesses,
+		Agent:     p.Agent,
+		Mode:      p.Mode,
+		Workspace: p.Workspace,
+
+		ReadOnly:    t.spec.ReadOnly,
+		Destructive: t.spec.Destructive,
+		OpenWorld:   t.spec.OpenWorld,
 	}
 	for _, permission := range t.spec.Permissions {
 		q.Permissions = append(q.Permissions, string(permission))
@@ -227,8 +236,15 @@ func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval,
 	start := time.Now()
 	defer func() { out.Waited = time.Since(start) }()
 	r := Request{
-		Agent: p.Agent, Call: out.Call.clone(), Spec: t.spec, Accesses: slices.Clone(out.Accesses),
-		Decision: out.Decision, tool: t.tool, policy: p.effectivePolicy(),
+
+		Agent:    p.Agent,
+		Call:     out.Call.clone(),
+		Spec:     t.spec,
+		Accesses: slices.Clone(out.Accesses),
+
+		Decision: out.Decision,
+		tool:     t.tool,
+		policy:   p.effectivePolicy(),
 	}
 	r.query, _ = p.query(ctx, t, out)
 	r.Call.Env = bind(r.Call.Env, r.Accesses, policy.Decision{Verdict: policy.Allow, Box: policy.BoxRead}, nil) // a preview only reads

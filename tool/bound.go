@@ -167,7 +167,8 @@ func (b *bound) writes(path string) bool { return b.any(b.is(path), policy.Write
 // changed.
 func (b *bound) moves(path string) bool {
 	return b.any(b.is(path), policy.Write, policy.Delete) ||
-		strings.HasPrefix(b.paths.Base(path), ".reins-") && b.any(func(target string) bool { return b.is(b.paths.Dir(path))(b.paths.Dir(target)) }, policy.Write, policy.Delete)
+		strings.HasPrefix(b.paths.Base(path), ".reins-") &&
+			b.any(func(target string) bool { return b.is(b.paths.Dir(path))(b.paths.Dir(target)) }, policy.Write, policy.Delete)
 }
 
 // makes reports whether a directory may be created or, if it is empty, removed: it must be above a new file.
@@ -228,7 +229,11 @@ func (b *bound) at(path string, may func(string) bool, op func(string) error, re
 			return err
 		}
 	}
-	return Errorf(PermissionDenied, "Permission denied: %s leads to a file that was not checked for this call. If it was changed meanwhile, try again.", path)
+	return Errorf(
+		PermissionDenied,
+		"Permission denied: %s leads to a file that was not checked for this call. If it was changed meanwhile, try again.",
+		path,
+	)
 }
 
 // named sets the name from the requested path.

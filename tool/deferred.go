@@ -88,8 +88,13 @@ type dispatch struct{ Tool }
 
 func newDispatch() Tool {
 	return dispatch{New(Spec{
-		Name: CallName, Version: "1.0.0", OpenWorld: true,
+
+		Name:      CallName,
+		Version:   "1.0.0",
+		OpenWorld: true,
+
 		Description: "Call a tool that tool_search returned.",
+
 		Input: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},` +
 			`"arguments":{"type":"object","description":"as its input schema says"}},"required":["name"],"additionalProperties":false}`),
 	}, nil, func(context.Context, *Call, dispatchIn) (Result, error) {
@@ -140,7 +145,13 @@ func newSearch(specs []Spec) Tool {
 		return list
 	})
 	return New(Spec{
-		Name: SearchName, Version: "1.0.0", ReadOnly: true, Idempotent: true, Limit: Limit{Chars: 60_000, Lines: -1},
+
+		Name:       SearchName,
+		Version:    "1.0.0",
+		ReadOnly:   true,
+		Idempotent: true,
+		Limit:      Limit{Chars: 60_000, Lines: -1},
+
 		Description: fmt.Sprintf("Find further tools and their input schemas, to call them with %s. %s", CallName, summary(specs)),
 	}, Nothing, func(_ context.Context, _ *Call, in searchIn) (Result, error) {
 		found := find(index(), in)

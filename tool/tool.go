@@ -216,7 +216,11 @@ func decode[In any](c *Call) (in In, err error) {
 
 // NewRaw makes a tool whose schema is known only at run time, such as another server's tool. A nil access leaves the
 // accesses undeclared.
-func NewRaw(spec Spec, access func(ctx context.Context, c *Call) []policy.Access, run func(ctx context.Context, c *Call) (Result, error)) Tool {
+func NewRaw(
+	spec Spec,
+	access func(ctx context.Context, c *Call) []policy.Access,
+	run func(ctx context.Context, c *Call) (Result, error),
+) Tool {
 	return &funcTool{spec, access, run}
 }
 

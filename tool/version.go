@@ -26,8 +26,14 @@ func (s Spec) adapt(version string, args json.RawMessage) (json.RawMessage, *Err
 }
 
 func (s Spec) mismatch(version, reason string) *Error {
-	return Errorf(VersionMismatch, "The call was made for version %s of %s, but the tool now has version %s%s. Call it again as its current description says.",
-		version, s.Name, s.Version, reason)
+	return Errorf(
+		VersionMismatch,
+		"The call was made for version %s of %s, but the tool now has version %s%s. Call it again as its current description says.",
+		version,
+		s.Name,
+		s.Version,
+		reason,
+	)
 }
 
 // compatible reports whether a tool with version has can run a call for version want. Unreadable versions are

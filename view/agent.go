@@ -192,11 +192,29 @@ func (a *agent) item(i int) Item {
 	}
 	if w.Text.Len() > 0 {
 		if i == 0 {
-			return Item{Key: keyOf(a.Path, w.Base, "text"), Kind: KindText, Agent: a.Path, Time: w.Time, Text: w.Text.String()}
+			return Item{
+				Key:   keyOf(a.Path, w.Base, "text"),
+				Kind:  KindText,
+				Agent: a.Path,
+				Time:  w.Time,
+				Text:  w.Text.String(),
+			}
 		}
 		i--
 	}
 	c := w.Calls[i]
-	t := &Tool{ID: c.ID, Name: c.Name, Title: oneLine(c.Name), State: ToolWriting, Bytes: c.Bytes}
-	return Item{Key: callKey(a.Path, w.Base, c.ID, i), Kind: KindTool, Agent: a.Path, Time: w.Time, Tool: t}
+	t := &Tool{
+		ID:    c.ID,
+		Name:  c.Name,
+		Title: oneLine(c.Name),
+		State: ToolWriting,
+		Bytes: c.Bytes,
+	}
+	return Item{
+		Key:   callKey(a.Path, w.Base, c.ID, i),
+		Kind:  KindTool,
+		Agent: a.Path,
+		Time:  w.Time,
+		Tool:  t,
+	}
 }

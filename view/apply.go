@@ -133,7 +133,13 @@ func (s *State) work(a *agent, r event.Record) {
 		s.begin(a, r)
 	case event.SteeringQueued:
 		text := valid(show.MessageText(d.Message))
-		s.queue = append(s.queue, Queued{Seq: r.Seq, Agent: r.Agent, Text: text, Origin: d.Origin, FollowUp: d.FollowUp})
+		s.queue = append(s.queue, Queued{
+			Seq:      r.Seq,
+			Agent:    r.Agent,
+			Text:     text,
+			Origin:   d.Origin,
+			FollowUp: d.FollowUp,
+		})
 	case event.SteeringWithdrawn:
 		s.unqueue(r.Agent, d.Queued, llm.Message{}, false)
 	case event.SteeringInjected:

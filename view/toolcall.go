@@ -87,7 +87,13 @@ func (s *State) ask(r event.Record, key Key, title string, d event.ApprovalReque
 	if len(d.Arguments) > 0 && !json.Valid(d.Arguments) {
 		d.Arguments, _ = json.Marshal(string(d.Arguments))
 	}
-	s.approvals = append(s.approvals, Approval{Key: key, Agent: r.Agent, Title: title, Asked: r.Time, ApprovalRequested: d})
+	s.approvals = append(s.approvals, Approval{
+		Key:               key,
+		Agent:             r.Agent,
+		Title:             title,
+		Asked:             r.Time,
+		ApprovalRequested: d,
+	})
 }
 
 // settle removes a call's approval request.

@@ -195,7 +195,13 @@ func (t Totals) Cost() llm.Cost { return llm.NewCost(t.Dollars, t.Unknown == 0) 
 
 // Spent returns the totals for functions that format them.
 func (t Totals) Spent() event.Spent {
-	return event.Spent{Calls: t.Calls, Usage: t.Usage, Dollars: t.Dollars, Unpriced: t.Unknown, Incomplete: t.Partial}
+	return event.Spent{
+		Calls:      t.Calls,
+		Usage:      t.Usage,
+		Dollars:    t.Dollars,
+		Unpriced:   t.Unknown,
+		Incomplete: t.Partial,
+	}
 }
 
 // add adds a model call. Failed calls that used nothing do not count.

@@ -166,16 +166,34 @@ func (s *State) cutOff(reason llm.FinishReason) {
 	s.continues++
 	switch {
 	case s.continues <= maxContinues && reason == llm.FinishLength:
-		s.notes = append(s.notes, note("Your answer was truncated because it reached the output limit. Continue exactly where it stopped, in smaller pieces.", event.Source(reason)))
+		s.notes = append(
+			s.notes,
+			note(
+				"Your answer was truncated because it reached the output limit. Continue exactly where it stopped, in smaller pieces.",
+				event.Source(reason),
+			),
+		)
 	case s.continues <= maxContinues && reason == llm.FinishError:
-		s.notes = append(s.notes, note("Your last answer was empty or could not be parsed, most likely because of a malformed tool call. Try again.", event.Source(reason)))
+		s.notes = append(
+			s.notes,
+			note(
+				"Your last answer was empty or could not be parsed, most likely because of a malformed tool call. Try again.",
+				event.Source(reason),
+			),
+		)
 	case s.continues <= maxContinues:
 	case reason == llm.FinishLength:
 		s.halt = &Stop{Status: event.StatusCutOff}
 	case reason == llm.FinishPause:
 		s.halt = &Stop{Status: event.StatusPaused}
 	default:
-		s.notes = append(s.notes, event.Error{Class: string(llm.ErrMalformed), Message: "the model returned empty or unusable answers several times in a row; the server may have dropped malformed tool calls"})
+		s.notes = append(
+			s.notes,
+			event.Error{
+				Class:   string(llm.ErrMalformed),
+				Message: "the model returned empty or unusable answers several times in a row; the server may have dropped malformed tool calls",
+			},
+		)
 	}
 }
 

@@ -160,7 +160,13 @@ func (s *State) input(r event.Record, d event.UserInput) {
 
 func (s *State) processed(r event.Record, d event.ProcessingEnd) {
 	s.last = Stop{
-		Status: d.Outcome, Limit: d.Limit, Question: d.Question, Text: s.text, Object: s.object.value, Rounds: d.Rounds,
+
+		Status:   d.Outcome,
+		Limit:    d.Limit,
+		Question: d.Question,
+		Text:     s.text,
+		Object:   s.object.value,
+		Rounds:   d.Rounds,
 	}
 	if s.halt != nil {
 		s.last.Error = s.halt.Error

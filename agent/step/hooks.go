@@ -16,7 +16,9 @@ func (s *State) consult() Action {
 	if s.stops < maxStops {
 		return RunHooks{Active: s.stops > 0, Answer: s.text}
 	}
-	return Append{event.Warning{Code: event.WarningStopHooks, Message: fmt.Sprintf("Stopping: Stop hooks asked to continue %d times", s.stops)}}
+	return Append{
+		event.Warning{Code: event.WarningStopHooks, Message: fmt.Sprintf("Stopping: Stop hooks asked to continue %d times", s.stops)},
+	}
 }
 
 // hooked applies that a hook ran. Its context about a call is added after the round's results, in call order.
@@ -57,8 +59,19 @@ func Ran(in hook.Input, r hook.Result) (records []event.Hook) {
 			out.Decision = hook.None // another hook stops the work
 		}
 		d := event.Hook{
-			Event: string(in.Event), Name: run.Hook.Name, Call: in.Call, Reason: out.Reason, Input: out.Input,
-			Message: out.Message, Title: out.Title, Level: out.Level, Restrict: out.Restrict, Context: out.Context, Duration: run.Duration,
+
+			Event:  string(in.Event),
+			Name:   run.Hook.Name,
+			Call:   in.Call,
+			Reason: out.Reason,
+			Input:  out.Input,
+
+			Message:  out.Message,
+			Title:    out.Title,
+			Level:    out.Level,
+			Restrict: out.Restrict,
+			Context:  out.Context,
+			Duration: run.Duration,
 		}
 		d.Outcome = outcome(out, run.Err)
 		switch {

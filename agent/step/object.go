@@ -80,7 +80,13 @@ func (s *State) form() Action {
 	case o.asks == 0:
 		return Append{note(form.Ask(), event.SourceObject)}
 	case o.asks > maxRepairs:
-		return Append{event.Error{Class: string(llm.ErrNoObject), Message: fmt.Sprintf("the model returned no valid object in %d attempts: %s", o.asks, o.problem), Body: o.given}}
+		return Append{
+			event.Error{
+				Class:   string(llm.ErrNoObject),
+				Message: fmt.Sprintf("the model returned no valid object in %d attempts: %s", o.asks, o.problem),
+				Body:    o.given,
+			},
+		}
 	}
 	return Append{note(form.Repair(errors.New(o.problem)), event.SourceObject)}
 }

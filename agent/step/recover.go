@@ -31,7 +31,12 @@ func (s *State) recover() Action {
 		}
 	}
 	if kind == llm.ErrContextLength && !s.warned {
-		return Append{event.Warning{Code: event.WarningContextWindow, Message: "The conversation no longer fits into the model's context window; the session ends here."}}
+		return Append{
+			event.Warning{
+				Code:    event.WarningContextWindow,
+				Message: "The conversation no longer fits into the model's context window; the session ends here.",
+			},
+		}
 	}
 	return Append{*e}
 }

@@ -26,7 +26,13 @@ func (s *State) refusal(c *call, d event.ToolCallEnd) (Refusal, bool) {
 	if d.Error == nil || d.Error.Code != tool.PermissionDenied || d.Decision.Verdict == policy.Allow || approved {
 		return Refusal{}, false
 	}
-	r := Refusal{Agent: s.path, ID: d.ID, Tool: d.Name, Code: d.Decision.Code, Reason: d.Error.Message}
+	r := Refusal{
+		Agent:  s.path,
+		ID:     d.ID,
+		Tool:   d.Name,
+		Code:   d.Decision.Code,
+		Reason: d.Error.Message,
+	}
 	if c.request != nil {
 		r.Tool = cmp.Or(c.request.Tool, d.Name)
 	}

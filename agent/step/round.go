@@ -181,7 +181,15 @@ func refused(c *call) event.ToolCallEnd {
 
 // ended returns the end for a call that the agent answers itself.
 func ended(c *call, res tool.Result, d policy.Decision) event.ToolCallEnd {
-	end := event.ToolCallEnd{ID: c.ID, Name: c.Name, Output: res.Output, Model: tool.String(res.Output), Images: res.Images, Error: res.Error, Decision: d}
+	end := event.ToolCallEnd{
+		ID:       c.ID,
+		Name:     c.Name,
+		Output:   res.Output,
+		Model:    tool.String(res.Output),
+		Images:   res.Images,
+		Error:    res.Error,
+		Decision: d,
+	}
 	if res.Error != nil {
 		end.Model = res.Error.Message
 	}
@@ -266,7 +274,11 @@ func (s *State) endRound() {
 		return
 	}
 	warning := s.loop.warning()
-	s.notes = append(s.notes, event.LoopDetection{Message: warning, Length: s.loop.length, Trips: s.loop.trips}, note(warning, event.SourceLoop))
+	s.notes = append(
+		s.notes,
+		event.LoopDetection{Message: warning, Length: s.loop.length, Trips: s.loop.trips},
+		note(warning, event.SourceLoop),
+	)
 	if s.loop.trips > 1 && s.halt == nil {
 		s.halt = &Stop{Status: event.StatusLoop}
 	}
@@ -335,7 +347,13 @@ func (s *State) answered(d event.UserInput) {
 // replied returns the end for a question, with the user's answer as its result.
 func (s *State) replied(c *call) event.Data {
 	if !c.started {
-		return event.ToolCallStart{ID: c.ID, Name: c.Name, Arguments: Arguments(c.ToolCall), Question: c.question, Questions: c.asks}
+		return event.ToolCallStart{
+			ID:        c.ID,
+			Name:      c.Name,
+			Arguments: Arguments(c.ToolCall),
+			Question:  c.question,
+			Questions: c.asks,
+		}
 	}
 	res := tool.Success("%s", s.reply.Text())
 	for _, p := range s.reply.Parts {

@@ -95,7 +95,10 @@ func (s *State) Compact() Action {
 	case a != nil:
 		return a
 	case problem != "":
-		return Stop{Status: event.StatusFailed, Error: &event.Error{Class: string(llm.ErrMalformed), Message: "the conversation could not be summarised: " + problem}}
+		return Stop{
+			Status: event.StatusFailed,
+			Error:  &event.Error{Class: string(llm.ErrMalformed), Message: "the conversation could not be summarised: " + problem},
+		}
 	}
 	return Stop{Status: event.StatusDone}
 }
@@ -216,7 +219,10 @@ func (s *State) noSummary(problem string) event.Warning {
 	if s.summary.failures+1 >= maxSummaryFailures {
 		suffix = "; it will not be tried again automatically"
 	}
-	return event.Warning{Code: event.WarningSummaryFailed, Message: fmt.Sprintf("The conversation could not be summarised: %s%s", problem, suffix)}
+	return event.Warning{
+		Code:    event.WarningSummaryFailed,
+		Message: fmt.Sprintf("The conversation could not be summarised: %s%s", problem, suffix),
+	}
 }
 
 // SummaryOf returns the summary in an answer, or "" if the model called a tool instead.

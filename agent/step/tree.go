@@ -172,8 +172,15 @@ func (t *Tree) Total() Total { return t.At(t.last) }
 func (t *Tree) At(now time.Time) Total {
 	spent := t.spent.Clone()
 	total := Total{
-		Agents: len(t.agents) - 1, Turns: t.turns, Usage: spent.Total.Usage, Cost: spent.Total.Cost(),
-		Incomplete: spent.Total.Incomplete > 0, Worked: t.worked, Models: spent.Models,
+
+		Agents: len(t.agents) - 1,
+		Turns:  t.turns,
+		Usage:  spent.Total.Usage,
+		Cost:   spent.Total.Cost(),
+
+		Incomplete: spent.Total.Incomplete > 0,
+		Worked:     t.worked,
+		Models:     spent.Models,
 	}
 	if t.active > 0 {
 		total.Worked += max(now.Sub(t.since), 0)
@@ -221,7 +228,11 @@ func (s *State) limit() event.Data {
 	case r.TreeTokens > 0 && tokens >= r.TreeTokens:
 		return reached(event.LimitTreeTokens, int(tokens), fmt.Sprintf("used %d of %d tokens", tokens, r.TreeTokens))
 	case r.TreeDuration > 0 && total.Worked >= r.TreeDuration:
-		return reached(event.LimitTreeDuration, int(total.Worked.Seconds()), fmt.Sprintf("worked %v of %v", total.Worked.Round(time.Second), r.TreeDuration))
+		return reached(
+			event.LimitTreeDuration,
+			int(total.Worked.Seconds()),
+			fmt.Sprintf("worked %v of %v", total.Worked.Round(time.Second), r.TreeDuration),
+		)
 	case r.TreeCost > 0 && total.Cost.Dollars >= r.TreeCost:
 		return reached(event.LimitTreeCost, int(total.Cost.Dollars), fmt.Sprintf("spent $%.4f of $%.4f", total.Cost.Dollars, r.TreeCost))
 	case r.TreeCost > 0:
@@ -256,11 +267,23 @@ func reached(l event.Limit, value int, detail string) event.Data {
 // unpriced returns an error if a price is unknown, so that a cost limit cannot be enforced.
 func (s *State) unpriced(total Total) event.Data {
 	if set := s.Effective(); set.Unpriced {
-		return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("cannot enforce the cost limit: the price of %s is unknown; add the model to the catalogue or remove the limit", set.Model)}
+		return event.Error{
+			Class: string(llm.ErrConfiguration),
+			Message: fmt.Sprintf(
+				"cannot enforce the cost limit: the price of %s is unknown; add the model to the catalogue or remove the limit",
+				set.Model,
+			),
+		}
 	}
 	for _, m := range total.Models {
 		if m.Unpriced > 0 {
-			return event.Error{Class: string(llm.ErrConfiguration), Message: fmt.Sprintf("cannot enforce the cost limit: the cost of %s in this session is unknown; remove the limit or start a new session", m.Model)}
+			return event.Error{
+				Class: string(llm.ErrConfiguration),
+				Message: fmt.Sprintf(
+					"cannot enforce the cost limit: the cost of %s in this session is unknown; remove the limit or start a new session",
+					m.Model,
+				),
+			}
 		}
 	}
 	return nil

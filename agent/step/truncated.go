@@ -54,7 +54,9 @@ func (s *State) count(u llm.Usage, sent compact.Meter, calls []llm.ToolCall) {
 	default:
 		if !s.read.warned {
 			s.notes = append(s.notes, event.Warning{Code: event.WarningTruncated, Message: fmt.Sprintf(
-				"The server read only %d tokens and dropped the rest of the conversation without an error. Raise its context window; for Ollama, with OLLAMA_CONTEXT_LENGTH or num_ctx.", u.Input)})
+				"The server read only %d tokens and dropped the rest of the conversation without an error. Raise its context window; for Ollama, with OLLAMA_CONTEXT_LENGTH or num_ctx.",
+				u.Input,
+			)})
 		}
 		u.Input = max(u.Input, sent.Estimate())
 	}

@@ -167,7 +167,13 @@ func New(c Config) (*Env, error) {
 		return nil, err
 	}
 	e := &Env{state: &state{
-		info:      env.Info{Dir: dir, Platform: runtime.GOOS, OSVersion: osVersion(), Shell: shell, Limits: &env.Limits{}},
+		info: env.Info{
+			Dir:       dir,
+			Platform:  runtime.GOOS,
+			OSVersion: osVersion(),
+			Shell:     shell,
+			Limits:    &env.Limits{},
+		},
 		maxOutput: c.MaxOutput,
 		id:        newID(),
 		outerMark: os.Getenv(markerName),

@@ -117,8 +117,17 @@ func (e *Env) reading() sandbox.Config {
 	c, dir := e.config, realDir(e.config.Dir)
 	temp := filepath.Join(filepath.Dir(c.Temp), readName)
 	r := sandbox.Config{
-		Mode: sandbox.ReadOnly, Dir: dir, Temp: temp, Protected: c.Protected, Overlays: overlays(temp),
-		Masked: c.Masked, Denied: c.Denied, Hidden: c.Hidden, NoSockets: true,
+
+		Mode:      sandbox.ReadOnly,
+		Dir:       dir,
+		Temp:      temp,
+		Protected: c.Protected,
+		Overlays:  overlays(temp),
+
+		Masked:    c.Masked,
+		Denied:    c.Denied,
+		Hidden:    c.Hidden,
+		NoSockets: true,
 	}
 	own := append([]string{dir}, e.named...)
 	for _, dir := range c.Writable {

@@ -76,7 +76,13 @@ func (t *tree) writeOnce(ctx context.Context, abs string, data []byte, perm fs.F
 	case old.Mode()&fs.ModeSymlink != 0:
 		return true, nil
 	}
-	r := replacement{dir: d, name: base, old: old, perm: perm, flush: t.flush}
+	r := replacement{
+		dir:   d,
+		name:  base,
+		old:   old,
+		perm:  perm,
+		flush: t.flush,
+	}
 	if err := r.write(ctx, bytes.NewReader(data)); err != nil {
 		return false, err
 	}

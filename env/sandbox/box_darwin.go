@@ -82,7 +82,9 @@ func Probe() Support {
 func profile(l layout, c Config) string {
 	var b strings.Builder
 	b.WriteString("(version 1)\n(allow default)\n(deny file-write*)\n")
-	b.WriteString("(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (literal \"/dev/ptmx\") (regex #\"^/dev/ttys[0-9]+$\"))\n")
+	b.WriteString(
+		"(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (literal \"/dev/ptmx\") (regex #\"^/dev/ttys[0-9]+$\"))\n",
+	)
 	verbs := make(map[string]string)
 	for _, dir := range slices.Concat(l.writable, l.reopened) {
 		verbs[dir] = "allow"

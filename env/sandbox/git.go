@@ -242,7 +242,9 @@ func (l *layout) linkedWorktree(file string) {
 	back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
 	real, errReal := filepath.EvalSymlinks(dir)
 	// The repository must list this worktree, so that a forged file makes nothing writable.
-	if err != nil || errReal != nil || real != dir || strings.TrimSpace(string(back)) != file || filepath.Base(filepath.Dir(dir)) != "worktrees" || redirects(common) {
+	if err != nil || errReal != nil || real != dir || strings.TrimSpace(string(back)) != file ||
+		filepath.Base(filepath.Dir(dir)) != "worktrees" ||
+		redirects(common) {
 		return
 	}
 	l.writable = append(l.writable, dir)

@@ -76,7 +76,8 @@ func restrict(version int, l layout, private []int) error {
 		}
 	}
 	for _, path := range l.readable {
-		if err := permit(ruleset, path, read, unix.RESOLVE_NO_SYMLINKS); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ELOOP) {
+		if err := permit(ruleset, path, read, unix.RESOLVE_NO_SYMLINKS); err != nil && !errors.Is(err, unix.ENOENT) &&
+			!errors.Is(err, unix.ELOOP) {
 			return err
 		}
 	}
@@ -121,7 +122,15 @@ func permit(ruleset int, path string, access, resolve uint64) error {
 func permitOpen(ruleset, fd int, access uint64) error {
 	// The kernel reads 12 bytes, so struct padding does not matter.
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
-	_, _, errno := unix.RawSyscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	_, _, errno := unix.RawSyscall6(
+		unix.SYS_LANDLOCK_ADD_RULE,
+		uintptr(ruleset),
+		unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)),
+		0,
+		0,
+		0,
+	)
 	if errno != 0 {
 		return errno
 	}

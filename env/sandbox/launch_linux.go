@@ -35,7 +35,10 @@ func (b *Box) launch() error {
 	}
 	if err != nil {
 		s.Namespaces = false
-		s.Problems = append(s.Problems, fmt.Sprintf("namespaces are not available (%v): protected paths below writable directories and unreadable files are not enforced", err))
+		s.Problems = append(
+			s.Problems,
+			fmt.Sprintf("namespaces are not available (%v): protected paths below writable directories and unreadable files are not enforced", err),
+		)
 		b.unreserve()
 		b.layout.writable = slices.DeleteFunc(slices.Clone(b.layout.writable), func(dir string) bool {
 			return slices.Contains(b.layout.around, dir)
@@ -47,7 +50,10 @@ func (b *Box) launch() error {
 		}
 	}
 	if s.Landlock < landlockSignals {
-		s.Problems = append(s.Problems, fmt.Sprintf("Landlock has version %d: other processes are protected from version %d (Linux 6.12)", s.Landlock, landlockSignals))
+		s.Problems = append(
+			s.Problems,
+			fmt.Sprintf("Landlock has version %d: other processes are protected from version %d (Linux 6.12)", s.Landlock, landlockSignals),
+		)
 	}
 	if err == nil && b.config.proxied() && b.unproxy == nil {
 		s.Problems = append(s.Problems, "the proxy for the permitted hosts does not work here, so commands have no network")
@@ -202,7 +208,12 @@ func startSpawner(socket *os.File, r rules) (*os.Process, error) {
 			sys.Cloneflags |= unix.CLONE_NEWUSER
 			sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 			sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE} // the last one is for overlays
+			sys.AmbientCaps = []uintptr{
+				unix.CAP_SYS_ADMIN,
+				unix.CAP_NET_ADMIN,
+				unix.CAP_SETPCAP,
+				unix.CAP_DAC_OVERRIDE,
+			} // the last one is for overlays
 		}
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

@@ -117,7 +117,12 @@ func (c *checker) end(k known) error {
 	if l.Bytes == 0 {
 		return nil
 	}
-	return &event.CorruptError{Session: c.in.session, Offset: c.in.end, Line: c.in.number + 1, Err: fmt.Errorf("according to %s, %v", indexName, l)}
+	return &event.CorruptError{
+		Session: c.in.session,
+		Offset:  c.in.end,
+		Line:    c.in.number + 1,
+		Err:     fmt.Errorf("according to %s, %v", indexName, l),
+	}
 }
 
 func (c *checker) decode(e entry) (event.Record, error) {

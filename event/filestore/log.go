@@ -192,7 +192,12 @@ func (l *logReader) next() (entry, error) {
 		return entry{}, l.corrupt(err)
 	}
 	if e.header != nil && e.header.Format != format {
-		return entry{}, fmt.Errorf("session %s has log format %d, but this version supports only %d: use a newer version", l.session, e.header.Format, format)
+		return entry{}, fmt.Errorf(
+			"session %s has log format %d, but this version supports only %d: use a newer version",
+			l.session,
+			e.header.Format,
+			format,
+		)
 	}
 	return e, nil
 }

@@ -53,7 +53,13 @@ func (s *Store) create(m event.Meta, lock io.Closer) (*Writer, error) {
 	if err == nil {
 		err = s.files.SyncDir(s.dir)
 	}
-	w := &Writer{store: s, id: m.ID, log: log, lock: lock, disk: index{Meta: m}}
+	w := &Writer{
+		store: s,
+		id:    m.ID,
+		log:   log,
+		lock:  lock,
+		disk:  index{Meta: m},
+	}
 	if err == nil {
 		err = w.begin()
 	}
@@ -140,7 +146,13 @@ func (s *Store) prepare(x status, log File, lock io.Closer) (*Writer, error) {
 	if err := s.files.RemoveAll(s.path(id, tempName)); err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, id: id, log: log, lock: lock, disk: x.index}
+	w := &Writer{
+		store: s,
+		id:    id,
+		log:   log,
+		lock:  lock,
+		disk:  x.index,
+	}
 	if x.lost.Bytes == 0 {
 		return w, nil
 	}

@@ -101,7 +101,14 @@ func New(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("filestore: %w", err)
 	}
-	s := &Store{dir: dir, files: c.FS, now: c.Now, waiting: c.Waiting, waits: defaultWaits, claims: make(map[string]bool)}
+	s := &Store{
+		dir:     dir,
+		files:   c.FS,
+		now:     c.Now,
+		waiting: c.Waiting,
+		waits:   defaultWaits,
+		claims:  make(map[string]bool),
+	}
 	if s.files == nil {
 		s.files = OS{}
 	}

@@ -107,7 +107,13 @@ func response(res tool.Result) map[string]any {
 // Requested runs PermissionRequest hooks before the first approval request, and Notification hooks if attended. It
 // returns an answer if the hooks refuse the call.
 func (h Calls) Requested(ctx context.Context, r tool.Request, attended bool) *tool.Approval {
-	out := h.Fire(ctx, hook.Input{Event: hook.PermissionRequest, Call: r.Call.ID, Tool: r.Spec.Name, ToolInput: r.Call.Args, Reason: r.Decision.Reason})
+	out := h.Fire(ctx, hook.Input{
+		Event:     hook.PermissionRequest,
+		Call:      r.Call.ID,
+		Tool:      r.Spec.Name,
+		ToolInput: r.Call.Args,
+		Reason:    r.Decision.Reason,
+	})
 	if out.Refuses() {
 		return &tool.Approval{Message: cmp.Or(out.Reason, out.StopReason, "a hook denied it")}
 	}
@@ -122,6 +128,12 @@ func (h Calls) Ended(ctx context.Context, out tool.Outcome) {
 	d := out.Decision
 	if e := out.Result.Error; e != nil && e.Code == tool.PermissionDenied &&
 		(d.Verdict == policy.Deny || d.Verdict == policy.Ask && (out.Approval == nil || !out.Approval.Allow)) {
-		h.Fire(ctx, hook.Input{Event: hook.PermissionDenied, Call: out.Call.ID, Tool: out.Tool, ToolInput: out.Call.Args, Reason: e.Message})
+		h.Fire(ctx, hook.Input{
+			Event:     hook.PermissionDenied,
+			Call:      out.Call.ID,
+			Tool:      out.Tool,
+			ToolInput: out.Call.Args,
+			Reason:    e.Message,
+		})
 	}
 }

@@ -58,8 +58,13 @@ type chunk struct {
 
 func newIndex() *index {
 	return &index{
-		maxFiles: maxFiles, maxBytes: maxBytes, turn: make(chan struct{}, 1),
-		terms: make(map[string]uint32), files: make(map[string]*file),
+
+		maxFiles: maxFiles,
+		maxBytes: maxBytes,
+		turn:     make(chan struct{}, 1),
+
+		terms: make(map[string]uint32),
+		files: make(map[string]*file),
 	}
 }
 

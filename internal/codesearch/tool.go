@@ -40,9 +40,16 @@ func New() tool.Tool { return newIndex().tool() }
 
 func (x *index) tool() tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "codebase_search", Version: "1.0.0",
+
+		Name:    "codebase_search",
+		Version: "1.0.0",
+
 		Description: "Find the parts of the code that match a description best. Use grep for exact text.",
-		Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+
+		Permissions: []tool.Permission{tool.FSRead},
+		ReadOnly:    true,
+		Idempotent:  true,
+
 		Limit: tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.Head},
 	}, func(ctx context.Context, c *tool.Call, in searchIn) []policy.Access {
 		var list []policy.Access
@@ -176,7 +183,15 @@ func (x *index) fallBack(ctx context.Context, e env.Environment, in searchIn, qu
 	var found []match
 	var partial bool
 	for _, dir := range in.dirs() {
-		q := search.GrepQuery{Pattern: strings.Join(quoted, "|"), IgnoreCase: true, Path: dir, MaxPerFile: 20, MaxLine: 4 * shownChars, MaxFileSize: maxFile, Timeout: maxTime}
+		q := search.GrepQuery{
+			Pattern:     strings.Join(quoted, "|"),
+			IgnoreCase:  true,
+			Path:        dir,
+			MaxPerFile:  20,
+			MaxLine:     4 * shownChars,
+			MaxFileSize: maxFile,
+			Timeout:     maxTime,
+		}
 		sum, err := search.Grep(ctx, e, q, func(m search.FileMatch) bool {
 			var have []string
 			for _, l := range m.Lines {
@@ -209,7 +224,13 @@ func (x *index) fallBack(ctx context.Context, e env.Environment, in searchIn, qu
 		b.WriteString("\n")
 	}
 	res := result(&b, len(found), files, false)
-	res.Notes = []string{fmt.Sprintf("The tree is too large for the index (more than %d files or %d MiB), so it was searched with grep. Pass target_directories for better results.", x.maxFiles, x.maxBytes>>20)}
+	res.Notes = []string{
+		fmt.Sprintf(
+			"The tree is too large for the index (more than %d files or %d MiB), so it was searched with grep. Pass target_directories for better results.",
+			x.maxFiles,
+			x.maxBytes>>20,
+		),
+	}
 	if partial {
 		res.Notes = append(res.Notes, "The search took too long and is incomplete.")
 	}

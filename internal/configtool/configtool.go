@@ -18,8 +18,14 @@ import (
 func New(entries func() ([]config.Entry, error), file func() (config.File, error)) tool.Tool {
 	t := configTool{entries, file}
 	made := tool.New(tool.Spec{
-		Name: "config", Version: "1.0.0", SideEffects: "changes the user's configuration file", Idempotent: true,
+
+		Name:        "config",
+		Version:     "1.0.0",
+		SideEffects: "changes the user's configuration file",
+		Idempotent:  true,
+
 		Description: "Read a setting of this program and its origin, or all settings without a key. With a value, ask the user to change the setting for later runs.",
+
 		Input: json.RawMessage(`{"type":"object","properties":{"key":{"type":"string","description":"such as model"},` +
 			`"value":{"type":["string","number","boolean"]}},"additionalProperties":false}`),
 	}, t.access, t.run)
@@ -63,7 +69,13 @@ func (t configTool) preview(_ context.Context, _ *tool.Call, in configIn) (tool.
 		return tool.Preview{}, err
 	}
 	before, after, err := f.Preview(in.Key, in.text())
-	return tool.Preview{Changes: []tool.Change{{Path: f.Path, Before: before, After: after, Existed: f.Exists(), Exists: true}}}, err
+	return tool.Preview{Changes: []tool.Change{{
+		Path:    f.Path,
+		Before:  before,
+		After:   after,
+		Existed: f.Exists(),
+		Exists:  true,
+	}}}, err
 }
 
 func (t configTool) run(_ context.Context, _ *tool.Call, in configIn) (tool.Result, error) {
@@ -73,7 +85,11 @@ func (t configTool) run(_ context.Context, _ *tool.Call, in configIn) (tool.Resu
 	case in.Key == "":
 		return tool.Failure(tool.ValidationError, "Nothing was changed: pass the key of the setting."), nil
 	case !in.writes():
-		return tool.Failure(tool.PermissionDenied, "%s cannot be changed with this tool. The user can change it with: reins config set", in.Key), nil
+		return tool.Failure(
+			tool.PermissionDenied,
+			"%s cannot be changed with this tool. The user can change it with: reins config set",
+			in.Key,
+		), nil
 	}
 	f, err := t.file()
 	if err == nil {

@@ -21,7 +21,13 @@ func (r *replacer) apply(content []byte, found matches) (Result, error) {
 	if bytes.Equal(out, content) {
 		return r.unchanged(content, found), nil
 	}
-	result := Result{Content: out, Match: found.kind, Replacements: len(found.spans), Changes: plan.changes(), reindented: plan.reindented}
+	result := Result{
+		Content:      out,
+		Match:        found.kind,
+		Replacements: len(found.spans),
+		Changes:      plan.changes(),
+		reindented:   plan.reindented,
+	}
 	if found.kind != Exact {
 		result.differences = r.differences(found.spans[0])
 	}

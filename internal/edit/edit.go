@@ -114,7 +114,13 @@ func Replace(content []byte, old, new string, all bool) (Result, error) {
 	if old == "" {
 		return fill(file, new)
 	}
-	r := replacer{file: file, view: file.View(), old: textfile.ToLF(old), new: textfile.ToLF(new), all: all}
+	r := replacer{
+		file: file,
+		view: file.View(),
+		old:  textfile.ToLF(old),
+		new:  textfile.ToLF(new),
+		all:  all,
+	}
 	found, err := r.locate()
 	if err != nil {
 		return Result{}, err

@@ -60,13 +60,24 @@ func (e *Error) notUnique() string {
 	if e.Count > len(e.Lines) {
 		lines += ", …"
 	}
-	return fmt.Sprintf("old_string matches %d places%s (lines %s); add surrounding lines to make it unique, or replace every occurrence", e.Count, how, lines)
+	return fmt.Sprintf(
+		"old_string matches %d places%s (lines %s); add surrounding lines to make it unique, or replace every occurrence",
+		e.Count,
+		how,
+		lines,
+	)
 }
 
 func (e *Error) notFound() string {
 	what := ", and no line resembles it; "
 	if n := e.nearest; n != nil {
-		what = fmt.Sprintf("; the most similar place first differs at line %d of the file (line %d of old_string):\n  old_string: %s\n  file:       %s\n", n.Line, n.WantedLine, n.Wanted, n.Found)
+		what = fmt.Sprintf(
+			"; the most similar place first differs at line %d of the file (line %d of old_string):\n  old_string: %s\n  file:       %s\n",
+			n.Line,
+			n.WantedLine,
+			n.Wanted,
+			n.Found,
+		)
 	}
 	hint := "read the file again and copy the text exactly"
 	if e.hint != "" {

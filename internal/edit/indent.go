@@ -22,7 +22,8 @@ func indentation(old, file []string) *shift {
 		if _, seen := s.table[from]; !seen {
 			s.table[from] = to
 		}
-		if tabs := len(to); s.unit == "" && tabs > 0 && len(from) > 0 && strings.Trim(to, "\t") == "" && strings.Trim(from, " ") == "" && len(from)%tabs == 0 {
+		if tabs := len(to); s.unit == "" && tabs > 0 && len(from) > 0 && strings.Trim(to, "\t") == "" && strings.Trim(from, " ") == "" &&
+			len(from)%tabs == 0 {
 			s.unit = from[:len(from)/tabs]
 		}
 	}

@@ -47,9 +47,20 @@ type client struct {
 // connect starts a server.
 func connect(ctx context.Context, e env.Environment, s Server, program, root string) (*client, error) {
 	c := &client{
-		server: s, env: env.NoLinks(e), paths: e.Info().Paths(), root: root, enc: utf16Units, ready: make(chan struct{}),
-		docs: make(map[string]*document), found: make(map[string]findings), changed: make(chan struct{}),
-		busy: make(map[string]bool), quiet: make(chan struct{}),
+
+		server: s,
+		env:    env.NoLinks(e),
+		paths:  e.Info().Paths(),
+		root:   root,
+		enc:    utf16Units,
+		ready:  make(chan struct{}),
+
+		docs:    make(map[string]*document),
+		found:   make(map[string]findings),
+		changed: make(chan struct{}),
+
+		busy:  make(map[string]bool),
+		quiet: make(chan struct{}),
 	}
 	if !s.ReportsStatus {
 		close(c.ready)

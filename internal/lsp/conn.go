@@ -77,10 +77,20 @@ const (
 )
 
 // dial starts a server process. It runs until the connection is closed.
-func dial(e env.Environment, c env.Command, notified func(string, json.RawMessage), answers func(string, json.RawMessage) (any, *rpcError)) (*conn, error) {
+func dial(
+	e env.Environment,
+	c env.Command,
+	notified func(string, json.RawMessage),
+	answers func(string, json.RawMessage) (any, *rpcError),
+) (*conn, error) {
 	k := &conn{
-		out: make(chan []byte, maxQueue), gone: make(chan struct{}), waiting: make(map[int64]chan reply),
-		notified: notified, answers: answers,
+
+		out:     make(chan []byte, maxQueue),
+		gone:    make(chan struct{}),
+		waiting: make(map[int64]chan reply),
+
+		notified: notified,
+		answers:  answers,
 	}
 	var ctx context.Context
 	ctx, k.free = context.WithCancel(context.Background())

@@ -175,7 +175,13 @@ func (c *client) known(of func(path string) bool) (all []Diagnostic) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), a.Line-b.Line, a.Column-b.Column, int(a.Severity-b.Severity), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(
+			cmp.Compare(a.Path, b.Path),
+			a.Line-b.Line,
+			a.Column-b.Column,
+			int(a.Severity-b.Severity),
+			cmp.Compare(a.Message, b.Message),
+		)
 	})
 	return slices.Compact(all)
 }
@@ -198,7 +204,13 @@ func (c *client) convert(path string, t *text, d diagnostic) Diagnostic {
 		d.Severity = int(Error)
 	}
 	return Diagnostic{
-		Path: path, Line: at.Line + 1, Column: at.Character + 1,
-		Severity: Severity(d.Severity), Source: clean(source, 60), Message: clean(d.Message, 400),
+
+		Path:   path,
+		Line:   at.Line + 1,
+		Column: at.Character + 1,
+
+		Severity: Severity(d.Severity),
+		Source:   clean(source, 60),
+		Message:  clean(d.Message, 400),
 	}
 }

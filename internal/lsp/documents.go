@@ -83,7 +83,14 @@ func (c *client) send(ctx context.Context, path string) (d document, err error) 
 		oldest := slices.MinFunc(slices.Collect(maps.Values(c.docs)), func(a, b *document) int { return a.used - b.used })
 		c.shut(oldest.path)
 	}
-	open := &document{path: path, text: t.s, version: 1, stamp: at, sent: c.publications(), used: c.uses}
+	open := &document{
+		path:    path,
+		text:    t.s,
+		version: 1,
+		stamp:   at,
+		sent:    c.publications(),
+		used:    c.uses,
+	}
 	c.docs[key] = open
 	return *open, c.conn.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": uriOf(c.paths, path), "languageId": c.server.language(c.paths, path), "version": 1, "text": t.s,

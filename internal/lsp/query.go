@@ -195,7 +195,13 @@ func (w *Workspace) Symbols(ctx context.Context, p Point) (all []Symbol, err err
 				if s.Location != nil {
 					at, container = *s.Location, s.Container
 				}
-				all = append(all, Symbol{Location: r.location(at), Name: clean(s.Name, 200), Kind: kindName(s.Kind), Container: clean(container, 200), Depth: depth})
+				all = append(all, Symbol{
+					Location:  r.location(at),
+					Name:      clean(s.Name, 200),
+					Kind:      kindName(s.Kind),
+					Container: clean(container, 200),
+					Depth:     depth,
+				})
 				add(s.Children, s.Name, depth+1)
 			}
 		}
@@ -216,7 +222,10 @@ func (w *Workspace) WorkspaceSymbols(ctx context.Context, p Point, query string)
 		r := c.reader(ctx, p.Env)
 		for _, s := range got {
 			if s.Location != nil {
-				all = append(all, Symbol{Location: r.location(*s.Location), Name: clean(s.Name, 200), Kind: kindName(s.Kind), Container: clean(s.Container, 200)})
+				all = append(
+					all,
+					Symbol{Location: r.location(*s.Location), Name: clean(s.Name, 200), Kind: kindName(s.Kind), Container: clean(s.Container, 200)},
+				)
 			}
 		}
 		return nil

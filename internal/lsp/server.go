@@ -46,27 +46,59 @@ type Server struct {
 func Servers() []Server {
 	return []Server{
 		{
-			Name: "gopls", Command: []string{"gopls"}, Check: "go vet ./...",
-			Languages: map[string]string{".go": "go"}, Files: []string{"go.mod", "go.sum", "go.work"},
+
+			Name:    "gopls",
+			Command: []string{"gopls"},
+			Check:   "go vet ./...",
+
+			Languages: map[string]string{".go": "go"},
+			Files:     []string{"go.mod", "go.sum", "go.work"},
 		}, {
-			Name: "typescript-language-server", Command: []string{"typescript-language-server", "--stdio"}, Check: "npx tsc --noEmit",
+
+			Name:    "typescript-language-server",
+			Command: []string{"typescript-language-server", "--stdio"},
+			Check:   "npx tsc --noEmit",
+
 			Languages: map[string]string{
 				".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact",
 				".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact",
 			},
-			Files: []string{"tsconfig*.json", "jsconfig.json", "package.json"}, prepare: prepareTypeScript, diagnose: diagnoseTypeScript,
+
+			Files:    []string{"tsconfig*.json", "jsconfig.json", "package.json"},
+			prepare:  prepareTypeScript,
+			diagnose: diagnoseTypeScript,
 		}, {
-			Name: "pyright-langserver", Command: []string{"pyright-langserver", "--stdio"}, Check: "python3 -m compileall -q .",
-			Languages: map[string]string{".py": "python", ".pyi": "python"}, Files: []string{"pyproject.toml", "pyrightconfig.json"},
+
+			Name:    "pyright-langserver",
+			Command: []string{"pyright-langserver", "--stdio"},
+			Check:   "python3 -m compileall -q .",
+
+			Languages: map[string]string{".py": "python", ".pyi": "python"},
+			Files:     []string{"pyproject.toml", "pyrightconfig.json"},
+
 			Settings: map[string]any{"python.analysis": map[string]any{"diagnosticMode": "openFilesOnly"}},
 		}, {
-			Name: "rust-analyzer", Command: []string{"rust-analyzer"}, Check: "cargo check", RunsProject: true, ReportsStatus: true,
-			CheckToken: "rust-analyzer/flycheck/", Languages: map[string]string{".rs": "rust"}, Files: []string{"Cargo.toml", "Cargo.lock"},
+
+			Name:          "rust-analyzer",
+			Command:       []string{"rust-analyzer"},
+			Check:         "cargo check",
+			RunsProject:   true,
+			ReportsStatus: true,
+
+			CheckToken: "rust-analyzer/flycheck/",
+			Languages:  map[string]string{".rs": "rust"},
+			Files:      []string{"Cargo.toml", "Cargo.lock"},
+
 			prepare: prepareRust,
 		}, {
-			Name: "clangd", Command: []string{"clangd", "--log=error"}, Check: "make",
+
+			Name:    "clangd",
+			Command: []string{"clangd", "--log=error"},
+			Check:   "make",
+
 			Languages: map[string]string{".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".hh": "cpp", ".hpp": "cpp"},
-			Files:     []string{"compile_commands.json", "compile_flags.txt"},
+
+			Files: []string{"compile_commands.json", "compile_flags.txt"},
 		},
 	}
 }
@@ -158,7 +190,12 @@ func diagnoseTypeScript(ctx context.Context, c *client, path string) (all []diag
 			at := position{d.Start.Line - 1, d.Start.Offset - 1}
 			severity := map[string]Severity{"error": Error, "warning": Warning, "suggestion": Hint}[d.Category]
 			all = append(all, diagnostic{
-				Range: span{at, at}, Severity: int(cmp.Or(severity, Info)), Code: json.RawMessage(strconv.Itoa(d.Code)), Source: "ts", Message: d.Text,
+
+				Range:    span{at, at},
+				Severity: int(cmp.Or(severity, Info)),
+				Code:     json.RawMessage(strconv.Itoa(d.Code)),
+				Source:   "ts",
+				Message:  d.Text,
 			})
 		}
 	}

@@ -95,7 +95,10 @@ func failed(err error) *tool.Error {
 	case unavailable(err):
 		return tool.Errorf(tool.IOError, "No answer: %v. Use grep and read_file instead.", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return tool.Errorf(tool.IOError, "The language server did not answer in time. It may still be loading the project; try again later, or use grep.")
+		return tool.Errorf(
+			tool.IOError,
+			"The language server did not answer in time. It may still be loading the project; try again later, or use grep.",
+		)
 	case errors.Is(err, context.Canceled):
 		return tool.Errorf(tool.Cancelled, "Interrupted.")
 	}
@@ -104,5 +107,8 @@ func failed(err error) *tool.Error {
 
 // unavailable reports whether an error means that no server is usable.
 func unavailable(err error) bool {
-	return slices.ContainsFunc([]error{lsp.ErrNoServer, lsp.ErrNotInstalled, lsp.ErrUntrusted}, func(e error) bool { return errors.Is(err, e) })
+	return slices.ContainsFunc(
+		[]error{lsp.ErrNoServer, lsp.ErrNotInstalled, lsp.ErrUntrusted},
+		func(e error) bool { return errors.Is(err, e) },
+	)
 }

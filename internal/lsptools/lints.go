@@ -26,9 +26,16 @@ func (in lintIn) paths() []string {
 
 func (t *Tools) lintTool() tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "read_lints", Version: "1.0.0",
+
+		Name:    "read_lints",
+		Version: "1.0.0",
+
 		Description: "Return the errors and warnings that language servers find in files.",
-		Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+
+		Permissions: []tool.Permission{tool.FSRead},
+		ReadOnly:    true,
+		Idempotent:  true,
+
 		Limit: tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.Head},
 	}, func(ctx context.Context, c *tool.Call, in lintIn) []policy.Access {
 		return reads(ctx, c.Env, in.paths()...)

@@ -42,9 +42,16 @@ var claudeNames = map[string]string{
 
 func (t *Tools) lspTool() tool.Tool {
 	made := tool.New(tool.Spec{
-		Name: "lsp", Version: "1.0.0",
+
+		Name:    "lsp",
+		Version: "1.0.0",
+
 		Description: "Ask a language server about code, or rename a symbol in all files. Lines and characters count from 1.",
-		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite}, SideEffects: "rename changes files", Destructive: true,
+
+		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite},
+		SideEffects: "rename changes files",
+		Destructive: true,
+
 		Limit: tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.Head},
 	}, t.access, t.run)
 	return tool.WithPreview(made, t.preview)
@@ -84,7 +91,13 @@ func (in query) point(ctx context.Context, c *tool.Call) (lsp.Point, error) {
 	if err != nil || info.IsDir() {
 		return lsp.Point{}, tool.Errorf(tool.FileNotFound, "File not found: %s. Pass a source file.", in.Path)
 	}
-	return lsp.Point{Env: c.Env, Path: real, Line: in.Line, Column: in.Character, Symbol: in.Symbol}, nil
+	return lsp.Point{
+		Env:    c.Env,
+		Path:   real,
+		Line:   in.Line,
+		Column: in.Character,
+		Symbol: in.Symbol,
+	}, nil
 }
 
 // rename returns the changes that a rename makes.
@@ -107,7 +120,13 @@ func (t *Tools) rename(ctx context.Context, c *tool.Call, in query) ([]tool.Chan
 	}
 	var changes []tool.Change
 	for _, e := range edits {
-		changes = append(changes, tool.Change{Path: e.Path, Before: e.Before, After: e.After, Existed: true, Exists: true})
+		changes = append(changes, tool.Change{
+			Path:    e.Path,
+			Before:  e.Before,
+			After:   e.After,
+			Existed: true,
+			Exists:  true,
+		})
 	}
 	return changes, nil
 }
@@ -128,7 +147,11 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in query) (tool.Result, e
 	}
 	do, ok := operations[in.Operation]
 	if !ok {
-		return tool.Failure(tool.ValidationError, "Unknown operation %q. Use definition, references, implementation, hover, symbols, workspace_symbols, rename, incoming_calls, outgoing_calls or diagnostics.", in.Operation), nil
+		return tool.Failure(
+			tool.ValidationError,
+			"Unknown operation %q. Use definition, references, implementation, hover, symbols, workspace_symbols, rename, incoming_calls, outgoing_calls or diagnostics.",
+			in.Operation,
+		), nil
 	}
 	p, err := in.point(ctx, c)
 	if err != nil {
@@ -167,7 +190,11 @@ func (t *Tools) applyRename(ctx context.Context, c *tool.Call, in query) (tool.R
 	}
 	for _, ch := range changes {
 		if !slices.Contains(c.Accesses, policy.Access{Kind: policy.Write, Target: ch.Path}) {
-			return tool.Failure(tool.EditConflict, "The rename would now change files that were not checked, such as %s. Nothing was changed. Try again.", tools.Show(c.Env, ch.Path)), nil
+			return tool.Failure(
+				tool.EditConflict,
+				"The rename would now change files that were not checked, such as %s. Nothing was changed. Try again.",
+				tools.Show(c.Env, ch.Path),
+			), nil
 		}
 	}
 	done, err := tools.ReplaceFiles(ctx, c, t.files, changes)
@@ -183,7 +210,9 @@ func (t *Tools) applyRename(ctx context.Context, c *tool.Call, in query) (tool.R
 }
 
 // located returns an operation that returns locations.
-func located(find func(*lsp.Workspace, context.Context, lsp.Point) ([]lsp.Location, error)) func(*Tools, context.Context, lsp.Point, query) (answer, error) {
+func located(
+	find func(*lsp.Workspace, context.Context, lsp.Point) ([]lsp.Location, error),
+) func(*Tools, context.Context, lsp.Point, query) (answer, error) {
 	return func(t *Tools, ctx context.Context, p lsp.Point, _ query) (answer, error) {
 		found, err := find(t.servers, ctx, p)
 		a := answer{none: "Nothing was found. Check that line and character, or symbol, refer to a symbol."}

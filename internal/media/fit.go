@@ -53,7 +53,10 @@ func (f format) size(data []byte) (size image.Point, err error) {
 		perPixel += 12 // three coefficients of four bytes
 	}
 	if int64(c.Width)*int64(c.Height) > maxDecoded/perPixel {
-		return size, &Error{Reason: TooLarge, Message: fmt.Sprintf("the image of %d × %d pixels is too large to process; scale it down first", c.Width, c.Height)}
+		return size, &Error{
+			Reason:  TooLarge,
+			Message: fmt.Sprintf("the image of %d × %d pixels is too large to process; scale it down first", c.Width, c.Height),
+		}
 	}
 	return image.Pt(c.Width, c.Height), nil
 }

@@ -90,7 +90,10 @@ func formatOf(data []byte) (format, error) {
 	case "image/tiff":
 		return format{"TIFF", mime, tiff.DecodeConfig, tiff.Decode, false}, nil
 	case "":
-		return format{}, &Error{Reason: NotAnImage, Message: "not an image in a known format; send it as text or as a document, or convert it to PNG"}
+		return format{}, &Error{
+			Reason:  NotAnImage,
+			Message: "not an image in a known format; send it as text or as a document, or convert it to PNG",
+		}
 	default:
 		return format{}, &Error{Reason: Unsupported, Message: fmt.Sprintf("images of type %s are not supported; convert it to PNG or JPEG", mime)}
 	}

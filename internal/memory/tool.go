@@ -37,9 +37,17 @@ const updateSchema = `{"type":"object","properties":{"action":{"enum":["create",
 func Tool(s Store, secrets *secret.Redactor) tool.Tool {
 	m := memory{s, secrets}
 	t := tool.New(tool.Spec{
-		Name: "update_memory", Version: "1.0.0", Input: json.RawMessage(updateSchema),
+
+		Name:    "update_memory",
+		Version: "1.0.0",
+		Input:   json.RawMessage(updateSchema),
+
 		Description: "Save a note for later sessions, or change one. Only for lasting facts that the code does not show.",
-		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite}, SideEffects: "changes the memory file", Destructive: true, OpenWorld: true,
+
+		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite},
+		SideEffects: "changes the memory file",
+		Destructive: true,
+		OpenWorld:   true,
 	}, func(_ context.Context, _ *tool.Call, in updateIn) []policy.Access {
 		return []policy.Access{{Kind: policy.Write, Target: s.real(in.scope()), Host: true}}
 	}, m.update)
@@ -93,7 +101,12 @@ func (m memory) preview(_ context.Context, _ *tool.Call, in updateIn) (tool.Prev
 		return tool.Preview{}, err
 	}
 	return tool.Preview{Changes: []tool.Change{{
-		Path: m.real(in.scope()), Before: before, After: []byte(after), Existed: before != nil, Exists: true,
+
+		Path:    m.real(in.scope()),
+		Before:  before,
+		After:   []byte(after),
+		Existed: before != nil,
+		Exists:  true,
 	}}}, nil
 }
 
@@ -115,7 +128,11 @@ func (m memory) plan(in updateIn) (before []byte, after string, n Note, err erro
 	}
 	after = f.String()
 	if err == nil && len(after) > maxSize {
-		err = tool.Errorf(tool.TooLarge, "The memory is full: it would have more than %d KiB. Delete notes that are no longer needed.", maxSize>>10)
+		err = tool.Errorf(
+			tool.TooLarge,
+			"The memory is full: it would have more than %d KiB. Delete notes that are no longer needed.",
+			maxSize>>10,
+		)
 	}
 	return before, after, n, err
 }

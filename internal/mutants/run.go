@@ -48,7 +48,13 @@ func newRunner(ctx context.Context, timeout time.Duration) (*runner, error) {
 	e, err := local.New(local.Config{Vars: map[string]string{
 		"HOME": home, "TMPDIR": tmp, "GOCACHE": vars[0], "GOMODCACHE": vars[1],
 	}})
-	return &runner{root: filepath.Dir(vars[2]), temp: temp, timeout: timeout, env: e, clean: map[tests]func() error{}}, err
+	return &runner{
+		root:    filepath.Dir(vars[2]),
+		temp:    temp,
+		timeout: timeout,
+		env:     e,
+		clean:   map[tests]func() error{},
+	}, err
 }
 
 func (r *runner) close() {

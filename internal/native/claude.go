@@ -66,7 +66,9 @@ func (c claude) read() tool.Tool {
 		claudeLimit(claudeReadTokens*tokenBytes))
 	return tools.Over(spec, c.Read, claudeReadIn.read, func(ctx context.Context, call *tool.Call, in claudeReadIn) (tool.Result, error) {
 		if in.Pages != "" {
-			return claudeFailed(tool.Errorf(tool.UnsupportedMedia, "Pages of %s cannot be read. Convert the PDF with a command such as pdftotext.", in.Path))
+			return claudeFailed(
+				tool.Errorf(tool.UnsupportedMedia, "Pages of %s cannot be read. Convert the PDF with a command such as pdftotext.", in.Path),
+			)
 		}
 		page, err := c.Read.Do(ctx, call, in.read())
 		if err != nil {
@@ -93,11 +95,28 @@ func (in claudeReadIn) show(page tools.Page) (tool.Result, error) {
 	case page.Total == 0:
 		b.WriteString("<system-reminder>Warning: the file is empty.</system-reminder>")
 	case len(page.Lines) == 0:
-		fmt.Fprintf(&b, "<system-reminder>Warning: the file has %s, fewer than the offset %d.</system-reminder>", tools.Plural(page.Total, "line"), page.First)
+		fmt.Fprintf(
+			&b,
+			"<system-reminder>Warning: the file has %s, fewer than the offset %d.</system-reminder>",
+			tools.Plural(page.Total, "line"),
+			page.First,
+		)
 	case in.Offset == 0 && in.Limit == 0 && !in.AllowLarge && len(page.Source) > claudeFileSize:
-		return tool.Result{}, tool.Errorf(tool.TooLarge, "%s has %d bytes; %d can be read at once. Read a part of it with offset and limit, or search it.", in.Path, len(page.Source), claudeFileSize)
+		return tool.Result{}, tool.Errorf(
+			tool.TooLarge,
+			"%s has %d bytes; %d can be read at once. Read a part of it with offset and limit, or search it.",
+			in.Path,
+			len(page.Source),
+			claudeFileSize,
+		)
 	case size > claudeReadTokens:
-		return tool.Result{}, tool.Errorf(tool.TooLarge, "These lines of %s are about %d tokens; %d can be read at once. Read fewer lines with offset and limit, or search the file.", in.Path, size, claudeReadTokens)
+		return tool.Result{}, tool.Errorf(
+			tool.TooLarge,
+			"These lines of %s are about %d tokens; %d can be read at once. Read fewer lines with offset and limit, or search the file.",
+			in.Path,
+			size,
+			claudeReadTokens,
+		)
 	}
 	return tool.Result{Output: tool.Text(b.String()), Fields: page.Fields()}, nil
 }
@@ -110,7 +129,12 @@ type claudeEditIn struct {
 }
 
 func (c claude) edit() tool.Tool {
-	spec := named(c.Edit.Spec, "Edit", "Replace text in a file. Read the file first. old_string must occur exactly once unless replace_all is set.", claudeLimit(claudeChars))
+	spec := named(
+		c.Edit.Spec,
+		"Edit",
+		"Replace text in a file. Read the file first. old_string must occur exactly once unless replace_all is set.",
+		claudeLimit(claudeChars),
+	)
 	args := func(in claudeEditIn) tools.Edit {
 		return tools.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.ReplaceAll}
 	}
@@ -144,7 +168,12 @@ type writeIn struct {
 }
 
 func (c claude) write() tool.Tool {
-	spec := named(c.Write.Spec, "Write", "Write a file and create its parent directories. Replaces an existing file, which must be read first.", claudeLimit(claudeChars))
+	spec := named(
+		c.Write.Spec,
+		"Write",
+		"Write a file and create its parent directories. Replaces an existing file, which must be read first.",
+		claudeLimit(claudeChars),
+	)
 	args := func(in writeIn) tools.Write { return tools.Write{Path: in.Path, Content: in.Content} }
 	return present(spec, c.Write, args, claudeError, claudeWritten)
 }
@@ -167,12 +196,24 @@ type claudeBashIn struct {
 }
 
 func (in claudeBashIn) command() tools.Command {
-	return tools.Command{Command: in.Command, TimeoutMS: int64(in.Timeout), Description: in.Description, Background: in.Background, NoInput: true, Outside: in.NoSandbox}
+	return tools.Command{
+		Command:     in.Command,
+		TimeoutMS:   int64(in.Timeout),
+		Description: in.Description,
+		Background:  in.Background,
+		NoInput:     true,
+		Outside:     in.NoSandbox,
+	}
 }
 
 func (c claude) bash() tool.Tool {
-	spec := named(c.Run.Spec, "Bash", fmt.Sprintf("Run a shell command. Standard input is empty. Each command runs in a new shell in the working directory. "+
-		"It is stopped after timeout milliseconds (default %d, at most %d).", c.Timeouts.Default.Milliseconds(), c.Timeouts.Max.Milliseconds()), claudeLimit(claudeBashChars))
+	spec := named(
+		c.Run.Spec,
+		"Bash",
+		fmt.Sprintf("Run a shell command. Standard input is empty. Each command runs in a new shell in the working directory. "+
+			"It is stopped after timeout milliseconds (default %d, at most %d).", c.Timeouts.Default.Milliseconds(), c.Timeouts.Max.Milliseconds()),
+		claudeLimit(claudeBashChars),
+	)
 	return tools.Over(spec, c.Run, claudeBashIn.command, func(ctx context.Context, call *tool.Call, in claudeBashIn) (tool.Result, error) {
 		ran := tool.Artifacts{CommandsRun: []string{in.Command}}
 		if in.Background {
@@ -233,23 +274,34 @@ func (in claudeGlobIn) query() search.GlobQuery {
 }
 
 func (c claude) glob() tool.Tool {
-	spec := named(c.Glob.Spec, "Glob", fmt.Sprintf("Find files matching a glob pattern, newest first; at most %d.", claudeFiles), claudeLimit(claudeChars))
-	return present(spec, c.Glob, claudeGlobIn.query, claudeError, func(_ context.Context, _ *tool.Call, _ claudeGlobIn, found search.GlobResult) tool.Result {
-		var lines []string
-		for _, f := range found.Files {
-			lines = append(lines, f.Path)
-		}
-		if len(lines) == 0 {
-			lines = []string{"No files found"}
-		}
-		if found.Summary.Partial {
-			lines = append(lines, fmt.Sprintf("(The list is incomplete: %s. Use a more specific path or pattern.)", found.Summary.Reason))
-		}
-		return tool.Result{
-			Output: tool.Text(strings.Join(lines, "\n")),
-			Fields: map[string]any{"files": len(found.Files), "partial": found.Summary.Partial},
-		}
-	})
+	spec := named(
+		c.Glob.Spec,
+		"Glob",
+		fmt.Sprintf("Find files matching a glob pattern, newest first; at most %d.", claudeFiles),
+		claudeLimit(claudeChars),
+	)
+	return present(
+		spec,
+		c.Glob,
+		claudeGlobIn.query,
+		claudeError,
+		func(_ context.Context, _ *tool.Call, _ claudeGlobIn, found search.GlobResult) tool.Result {
+			var lines []string
+			for _, f := range found.Files {
+				lines = append(lines, f.Path)
+			}
+			if len(lines) == 0 {
+				lines = []string{"No files found"}
+			}
+			if found.Summary.Partial {
+				lines = append(lines, fmt.Sprintf("(The list is incomplete: %s. Use a more specific path or pattern.)", found.Summary.Reason))
+			}
+			return tool.Result{
+				Output: tool.Text(strings.Join(lines, "\n")),
+				Fields: map[string]any{"files": len(found.Files), "partial": found.Summary.Partial},
+			}
+		},
+	)
 }
 
 type claudeTaskOutputIn struct {
@@ -270,7 +322,12 @@ func (in claudeTaskOutputIn) output() tools.Output {
 }
 
 func (c claude) taskOutput() tool.Tool {
-	spec := named(c.Output.Spec, "TaskOutput", "Read what a background command has printed since the last read, and whether it is still running.", claudeLimit(claudeBashChars))
+	spec := named(
+		c.Output.Spec,
+		"TaskOutput",
+		"Read what a background command has printed since the last read, and whether it is still running.",
+		claudeLimit(claudeBashChars),
+	)
 	return present(spec, c.Output, claudeTaskOutputIn.output, claudeError, claudeNews)
 }
 
@@ -287,7 +344,12 @@ func (in claudeTaskStopIn) stop() tools.Stop {
 }
 
 func (c claude) taskStop() tool.Tool {
-	spec := named(c.Stop.Spec, "TaskStop", "Stop a background command and everything it started, and read the rest of its output.", claudeLimit(claudeBashChars))
+	spec := named(
+		c.Stop.Spec,
+		"TaskStop",
+		"Stop a background command and everything it started, and read the rest of its output.",
+		claudeLimit(claudeBashChars),
+	)
 	return present(spec, c.Stop, claudeTaskStopIn.stop, claudeError, claudeNews)
 }
 

@@ -39,9 +39,19 @@ func (in claudeGrepIn) window() (offset, limit int) {
 func (in claudeGrepIn) query() search.GrepQuery {
 	around := max(in.Around, in.Context)
 	q := search.GrepQuery{
-		Pattern: in.Pattern, Path: in.Path, IgnoreCase: in.Fold, Multiline: in.Multiline, Spans: in.Only,
-		Before: int(max(in.Before, around)), After: int(max(in.After, around)),
-		Hidden: true, MaxLine: claudeColumns, Mode: search.Files,
+
+		Pattern:    in.Pattern,
+		Path:       in.Path,
+		IgnoreCase: in.Fold,
+		Multiline:  in.Multiline,
+		Spans:      in.Only,
+
+		Before: int(max(in.Before, around)),
+		After:  int(max(in.After, around)),
+
+		Hidden:  true,
+		MaxLine: claudeColumns,
+		Mode:    search.Files,
 	}
 	if in.Glob != "" {
 		q.Globs = append(q.Globs, in.Glob)
@@ -67,15 +77,21 @@ func (in claudeGrepIn) query() search.GrepQuery {
 func (c claude) grep() tool.Tool {
 	spec := named(c.Grep.Spec, "Grep", "Search file contents using a regular expression (RE2 syntax).", claudeLimit(claudeGrepChars))
 	spec = tools.WithEnums[claudeGrepIn](spec, map[string][]any{"output_mode": {"content", "files_with_matches", "count"}})
-	return present(spec, c.Grep, claudeGrepIn.query, claudeError, func(_ context.Context, _ *tool.Call, in claudeGrepIn, found tools.Found) tool.Result {
-		var entries []string
-		matches := 0
-		for _, m := range found.Files {
-			matches += m.Matches
-			entries = append(entries, in.entries(m)...)
-		}
-		return tool.Result{Output: tool.Text(in.text(entries, matches)), Fields: found.Fields()}
-	})
+	return present(
+		spec,
+		c.Grep,
+		claudeGrepIn.query,
+		claudeError,
+		func(_ context.Context, _ *tool.Call, in claudeGrepIn, found tools.Found) tool.Result {
+			var entries []string
+			matches := 0
+			for _, m := range found.Files {
+				matches += m.Matches
+				entries = append(entries, in.entries(m)...)
+			}
+			return tool.Result{Output: tool.Text(in.text(entries, matches)), Fields: found.Fields()}
+		},
+	)
 }
 
 // entries returns the output lines of one file.

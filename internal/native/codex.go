@@ -75,7 +75,15 @@ func (in execIn) command() tools.Command {
 		}
 		line = quote(in.Shell) + " " + flag + " " + quote(in.Command)
 	}
-	return tools.Command{Command: line, Workdir: in.Workdir, Background: true, TTY: in.TTY, NoInput: !in.TTY, Env: codexEnv(), Outside: in.Sandbox == "require_escalated"}
+	return tools.Command{
+		Command:    line,
+		Workdir:    in.Workdir,
+		Background: true,
+		TTY:        in.TTY,
+		NoInput:    !in.TTY,
+		Env:        codexEnv(),
+		Outside:    in.Sandbox == "require_escalated",
+	}
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
@@ -200,7 +208,13 @@ func codexOutput(c *tool.Call, n tools.News, took time.Duration, maxTokens float
 	if !n.Running {
 		state = fmt.Sprintf("Process exited with code %d", n.Exit.Code)
 	}
-	head := fmt.Sprintf("Chunk ID: %s\nWall time: %.4f seconds\n%s\nOriginal token count: %d\nOutput:\n", chunkID(c, n), took.Seconds(), state, tokens(len(n.Text)))
+	head := fmt.Sprintf(
+		"Chunk ID: %s\nWall time: %.4f seconds\n%s\nOriginal token count: %d\nOutput:\n",
+		chunkID(c, n),
+		took.Seconds(),
+		state,
+		tokens(len(n.Text)),
+	)
 	res := tool.Result{Output: tool.Text(n.Text), Fields: n.Fields(), Present: func(o tool.Output, l tool.Limit) (string, error) {
 		return head + codexCut(tool.String(o), l.Chars), nil
 	}}

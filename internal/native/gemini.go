@@ -70,7 +70,11 @@ func (in geminiReadIn) read() tools.Read {
 }
 
 func (g gemini) read() tool.Tool {
-	spec := geminiSpec(g.Read.Spec, "read_file", "Read a file or a range of its lines; at most 2000 lines. Can also read images and notebooks.")
+	spec := geminiSpec(
+		g.Read.Spec,
+		"read_file",
+		"Read a file or a range of its lines; at most 2000 lines. Can also read images and notebooks.",
+	)
 	return tools.Over(spec, g.Read, geminiReadIn.read, func(ctx context.Context, c *tool.Call, in geminiReadIn) (tool.Result, error) {
 		if in.Start < 0 || in.End < 0 || in.End > 0 && in.End < in.Start {
 			return tool.Failure(tool.ValidationError, "start_line and end_line must be at least 1, and end_line not before start_line."), nil
@@ -84,7 +88,13 @@ func (g gemini) read() tool.Tool {
 		case len(page.Source) > geminiFileSize:
 			return tool.Failure(tool.TooLarge, "%s is larger than %d MB and cannot be read.", in.Path, geminiFileSize>>20), nil
 		case page.Total > 0 && len(page.Lines) == 0:
-			return tool.Failure(tool.ValidationError, "start_line %d is after the end of %s, which has %s.", page.First, in.Path, tools.Plural(page.Total, "line")), nil
+			return tool.Failure(
+				tool.ValidationError,
+				"start_line %d is after the end of %s, which has %s.",
+				page.First,
+				in.Path,
+				tools.Plural(page.Total, "line"),
+			), nil
 		}
 		g.Saw(ctx, c, in.Path, page)
 		return geminiText(geminiPage(page), page.Fields()), nil
@@ -115,12 +125,18 @@ type geminiReplaceIn struct {
 }
 
 func (in geminiReplaceIn) edit() tools.Edit {
-	return tools.Edit{Path: in.Path, Old: in.Old, New: in.New, ReplaceAll: in.AllowMultiple, Check: func(_ context.Context, _ *tool.Call, old []byte) error {
-		if in.Old == "" && old != nil {
-			return tool.Errorf(tool.AlreadyExists, "%s already exists; an empty old_string only creates new files.", in.Path)
-		}
-		return complete("new_string", in.New, in.Old)
-	}}
+	return tools.Edit{
+		Path:       in.Path,
+		Old:        in.Old,
+		New:        in.New,
+		ReplaceAll: in.AllowMultiple,
+		Check: func(_ context.Context, _ *tool.Call, old []byte) error {
+			if in.Old == "" && old != nil {
+				return tool.Errorf(tool.AlreadyExists, "%s already exists; an empty old_string only creates new files.", in.Path)
+			}
+			return complete("new_string", in.New, in.Old)
+		},
+	}
 }
 
 func (g gemini) replace() tool.Tool {

@@ -31,9 +31,19 @@ type geminiGrepIn struct {
 
 func (in geminiGrepIn) query() search.GrepQuery {
 	q := search.GrepQuery{
-		Pattern: in.Pattern, Literal: in.Fixed, IgnoreCase: !in.CaseSensitive, Path: in.Dir, NoIgnore: in.NoIgnore,
-		Before: int(max(in.Before, in.Context)), After: int(max(in.After, in.Context)),
-		HeadLimit: int(in.Total), MaxPerFile: int(in.PerFile), MaxLine: geminiLineChars,
+
+		Pattern:    in.Pattern,
+		Literal:    in.Fixed,
+		IgnoreCase: !in.CaseSensitive,
+		Path:       in.Dir,
+		NoIgnore:   in.NoIgnore,
+
+		Before: int(max(in.Before, in.Context)),
+		After:  int(max(in.After, in.Context)),
+
+		HeadLimit:  int(in.Total),
+		MaxPerFile: int(in.PerFile),
+		MaxLine:    geminiLineChars,
 	}
 	if q.HeadLimit <= 0 {
 		q.HeadLimit = geminiMatches
@@ -122,28 +132,44 @@ type geminiGlobIn struct {
 }
 
 func (in geminiGlobIn) query() search.GlobQuery {
-	return search.GlobQuery{Pattern: in.Pattern, Path: in.Dir, IgnoreCase: !in.CaseSensitive, NoIgnore: in.Git != nil && !*in.Git, Limit: geminiFiles}
+	return search.GlobQuery{
+		Pattern:    in.Pattern,
+		Path:       in.Dir,
+		IgnoreCase: !in.CaseSensitive,
+		NoIgnore:   in.Git != nil && !*in.Git,
+		Limit:      geminiFiles,
+	}
 }
 
 func (g gemini) glob() tool.Tool {
-	spec := geminiSpec(g.Glob.Spec, "glob", "Find files matching a glob pattern. Files changed within a day come first, newest first; the others follow by name.")
-	return present(spec, g.Glob, geminiGlobIn.query, nil, func(_ context.Context, c *tool.Call, in geminiGlobIn, found search.GlobResult) tool.Result {
-		fields := map[string]any{"files": len(found.Files), "partial": found.Summary.Partial}
-		if len(found.Files) == 0 {
-			return geminiText(fmt.Sprintf("No files found for the pattern %q in %s", in.Pattern, tools.OrHere(in.Dir)), fields)
-		}
-		info := c.Env.Info()
-		recentFirst(found.Files, time.Now().Add(-24*time.Hour))
-		var b strings.Builder
-		fmt.Fprintf(&b, "Found %s for the pattern %q in %s:\n", tools.Plural(len(found.Files), "file"), in.Pattern, tools.OrHere(in.Dir))
-		for _, f := range found.Files {
-			b.WriteString(info.Paths().Abs(info.Dir, f.Path) + "\n")
-		}
-		if found.Summary.Partial {
-			fmt.Fprintf(&b, "[The list is incomplete: %s.]\n", found.Summary.Reason)
-		}
-		return geminiText(b.String(), fields)
-	})
+	spec := geminiSpec(
+		g.Glob.Spec,
+		"glob",
+		"Find files matching a glob pattern. Files changed within a day come first, newest first; the others follow by name.",
+	)
+	return present(
+		spec,
+		g.Glob,
+		geminiGlobIn.query,
+		nil,
+		func(_ context.Context, c *tool.Call, in geminiGlobIn, found search.GlobResult) tool.Result {
+			fields := map[string]any{"files": len(found.Files), "partial": found.Summary.Partial}
+			if len(found.Files) == 0 {
+				return geminiText(fmt.Sprintf("No files found for the pattern %q in %s", in.Pattern, tools.OrHere(in.Dir)), fields)
+			}
+			info := c.Env.Info()
+			recentFirst(found.Files, time.Now().Add(-24*time.Hour))
+			var b strings.Builder
+			fmt.Fprintf(&b, "Found %s for the pattern %q in %s:\n", tools.Plural(len(found.Files), "file"), in.Pattern, tools.OrHere(in.Dir))
+			for _, f := range found.Files {
+				b.WriteString(info.Paths().Abs(info.Dir, f.Path) + "\n")
+			}
+			if found.Summary.Partial {
+				fmt.Fprintf(&b, "[The list is incomplete: %s.]\n", found.Summary.Reason)
+			}
+			return geminiText(b.String(), fields)
+		},
+	)
 }
 
 // recentFirst sorts the files that are older than since by name. The files must be sorted newest first.

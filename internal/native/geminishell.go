@@ -20,14 +20,25 @@ type geminiShellIn struct {
 
 func (in geminiShellIn) command() tools.Command {
 	return tools.Command{
-		Command: in.Command, Description: in.Description, Workdir: in.Dir, Background: in.Background, Idle: true, Outside: in.Outside,
+
+		Command:     in.Command,
+		Description: in.Description,
+		Workdir:     in.Dir,
+		Background:  in.Background,
+		Idle:        true,
+		Outside:     in.Outside,
+
 		Env: map[string]string{"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"},
 	}
 }
 
 func (g gemini) shell() tool.Tool {
-	spec := geminiSpec(g.Run.Spec, "run_shell_command", fmt.Sprintf("Run a shell command. Standard input is empty. Each command runs in a new shell. "+
-		"It is stopped if it prints nothing for %g seconds, unless it runs in the background.", g.Timeouts.Default.Seconds()))
+	spec := geminiSpec(
+		g.Run.Spec,
+		"run_shell_command",
+		fmt.Sprintf("Run a shell command. Standard input is empty. Each command runs in a new shell. "+
+			"It is stopped if it prints nothing for %g seconds, unless it runs in the background.", g.Timeouts.Default.Seconds()),
+	)
 	return tools.Over(spec, g.Run, geminiShellIn.command, func(ctx context.Context, c *tool.Call, in geminiShellIn) (tool.Result, error) {
 		if in.Background {
 			return g.background(ctx, c, in)

@@ -69,7 +69,13 @@ func (e *Error) notFound() string {
 	case n == nil:
 		msg.WriteString("; read the file again and copy the lines exactly")
 	default:
-		fmt.Fprintf(&msg, "; the most similar place first differs at line %d:\n  patch: %s\n  file:  %s\nread the file again and copy the lines exactly", n.Line, n.Wanted, n.Found)
+		fmt.Fprintf(
+			&msg,
+			"; the most similar place first differs at line %d:\n  patch: %s\n  file:  %s\nread the file again and copy the lines exactly",
+			n.Line,
+			n.Wanted,
+			n.Found,
+		)
 	}
 	return msg.String()
 }

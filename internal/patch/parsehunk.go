@@ -22,7 +22,15 @@ func (p *parser) update(op *Op) error {
 		}
 	}
 	if len(op.hunks) == 0 {
-		return p.errorf(op.Line-p.first, "the update of %s changes nothing, expected %q and lines that start with %q, %q or %q", op.Path, hintMarker, " ", "-", "+")
+		return p.errorf(
+			op.Line-p.first,
+			"the update of %s changes nothing, expected %q and lines that start with %q, %q or %q",
+			op.Path,
+			hintMarker,
+			" ",
+			"-",
+			"+",
+		)
 	}
 	return nil
 }
@@ -112,7 +120,14 @@ func (p *parser) hunkLines(h *hunk) error {
 		case keep, remove, insert:
 			h.lines = append(h.lines, hunkLine{op, line[1:]})
 		default:
-			return p.errorf(p.at, "found %s in a hunk, expected a line that starts with %q (context), %q (removed) or %q (added)", quote(line), " ", "-", "+")
+			return p.errorf(
+				p.at,
+				"found %s in a hunk, expected a line that starts with %q (context), %q (removed) or %q (added)",
+				quote(line),
+				" ",
+				"-",
+				"+",
+			)
 		}
 	}
 	return nil

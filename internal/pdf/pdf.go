@@ -38,7 +38,13 @@ func Text(ctx context.Context, data []byte) (string, error) {
 	if !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
 		return "", ErrInvalid
 	}
-	d := &document{ctx: ctx, data: data, places: map[int]int{}, objects: map[int]any{}, left: MaxDecoded}
+	d := &document{
+		ctx:     ctx,
+		data:    data,
+		places:  map[int]int{},
+		objects: map[int]any{},
+		left:    MaxDecoded,
+	}
 	if err := d.index(); err != nil {
 		return "", err
 	}
@@ -154,7 +160,8 @@ func (d *document) stream(p *parser, head dict) any {
 	raw := d.data[p.pos:]
 	raw = bytes.TrimPrefix(bytes.TrimPrefix(raw, []byte("\r")), []byte("\n"))
 	end := bytes.Index(raw, []byte("endstream"))
-	if n, ok := d.length(head["Length"]).(float64); ok && n >= 0 && n <= float64(len(raw)) && bytes.HasPrefix(bytes.TrimLeft(raw[int(n):], "\r\n \t"), []byte("endstream")) {
+	if n, ok := d.length(head["Length"]).(float64); ok && n >= 0 && n <= float64(len(raw)) &&
+		bytes.HasPrefix(bytes.TrimLeft(raw[int(n):], "\r\n \t"), []byte("endstream")) {
 		end = int(n)
 	}
 	if end < 0 {

@@ -105,7 +105,14 @@ func (f Finder) Find(ctx context.Context, e env.Environment) Docs {
 func (f Finder) start(ctx context.Context, e env.Environment, t tree) *docFinder {
 	root, err := e.RealPath(ctx, t.root)
 	return &docFinder{
-		ctx: ctx, files: e, paths: t.paths, root: t.root, shown: t.relative, budget: docBudget,
+
+		ctx:    ctx,
+		files:  e,
+		paths:  t.paths,
+		root:   t.root,
+		shown:  t.relative,
+		budget: docBudget,
+
 		permits: func(real string) bool {
 			return err == nil && t.paths.Within(root, real) && (f.Denied == nil || !f.Denied(real))
 		},
@@ -220,7 +227,10 @@ func (f *docFinder) importAll(doc Doc, dir string, depth int) {
 			continue // another kind of reference
 		}
 		if f.imports++; f.imports > maxImports || depth > maxImportDepth {
-			f.docs.limits = append(f.docs.limits, fmt.Sprintf("%s was not imported: the limits are %d imports and %d levels", what, maxImports, maxImportDepth))
+			f.docs.limits = append(
+				f.docs.limits,
+				fmt.Sprintf("%s was not imported: the limits are %d imports and %d levels", what, maxImports, maxImportDepth),
+			)
 			return
 		}
 		f.load(p, depth)

@@ -21,7 +21,15 @@ func (f Finder) user(ctx context.Context, docs *Docs) (list []Doc) {
 			}
 			return p
 		}
-		d := &docFinder{ctx: ctx, files: hostFiles{}, paths: env.PathsOf(runtime.GOOS), root: dir, home: f.Home, shown: shown, budget: docBudget}
+		d := &docFinder{
+			ctx:    ctx,
+			files:  hostFiles{},
+			paths:  env.PathsOf(runtime.GOOS),
+			root:   dir,
+			home:   f.Home,
+			shown:  shown,
+			budget: docBudget,
+		}
 		own, _ := filepath.EvalSymlinks(file) // may be a link to another place, such as a repository of settings
 		top, _ := filepath.EvalSymlinks(dir)
 		d.permits = func(real string) bool {

@@ -71,7 +71,11 @@ func (t *Table) New(j Job) (Job, error) {
 	}
 	j.ID, j.Last = strconv.Itoa(t.made+1), time.Time{}
 	if j.Next(j.Created.Location()).IsZero() {
-		return j, fmt.Errorf("the schedule %q is not due in the next %d days, after which repeated jobs expire; set once to run it at its next time", j.Schedule, Lifetime/(24*time.Hour))
+		return j, fmt.Errorf(
+			"the schedule %q is not due in the next %d days, after which repeated jobs expire; set once to run it at its next time",
+			j.Schedule,
+			Lifetime/(24*time.Hour),
+		)
 	}
 	return j, nil
 }

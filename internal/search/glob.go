@@ -42,7 +42,13 @@ const (
 )
 
 func globError(pattern, problem, hint string) *PatternError {
-	return &PatternError{Kind: "glob", Pattern: pattern, Pos: -1, Problem: problem, Hint: hint}
+	return &PatternError{
+		Kind:    "glob",
+		Pattern: pattern,
+		Pos:     -1,
+		Problem: problem,
+		Hint:    hint,
+	}
 }
 
 // compileGlob compiles a pattern. Its errors are of type *PatternError.

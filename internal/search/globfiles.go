@@ -57,7 +57,13 @@ func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
 	}
 	inner, cancel := withTimeout(ctx, q.Timeout)
 	defer cancel()
-	w := &walker{layer: l, filter: f, noIgnore: q.NoIgnore, hide: q.Hide, root: root}
+	w := &walker{
+		layer:    l,
+		filter:   f,
+		noIgnore: q.NoIgnore,
+		hide:     q.Hide,
+		root:     root,
+	}
 	var res GlobResult
 	err = w.walk(inner, func(n *node, e *entry) bool {
 		res.Summary.Searched++

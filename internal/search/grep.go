@@ -110,7 +110,13 @@ func newSearch(ctx context.Context, l layer, q GrepQuery) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{q: q, layer: l, root: l.abs(q.Path), display: display(l.paths(), q.Path), pattern: p}
+	s := &search{
+		q:       q,
+		layer:   l,
+		root:    l.abs(q.Path),
+		display: display(l.paths(), q.Path),
+		pattern: p,
+	}
 	f, err := newFilter(q.Globs, q.Types, q.Hidden)
 	if err != nil {
 		return nil, err
@@ -121,7 +127,13 @@ func newSearch(ctx context.Context, l layer, q GrepQuery) (*search, error) {
 	}
 	switch root.kind {
 	case dirKind:
-		s.walker = &walker{layer: l, filter: f, noIgnore: q.NoIgnore, hide: q.Hide, root: s.root}
+		s.walker = &walker{
+			layer:    l,
+			filter:   f,
+			noIgnore: q.NoIgnore,
+			hide:     q.Hide,
+			root:     s.root,
+		}
 	case fileKind:
 	default:
 		return nil, &fs.PathError{Op: "search", Path: q.Path, Err: env.ErrSpecial}

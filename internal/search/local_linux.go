@@ -114,7 +114,13 @@ func (d *rawDir) stat(_ context.Context, name string) (entry, error) {
 		if err != nil {
 			return entry{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 		}
-		d := &details{size: st.Size, modTime: time.Unix(st.Mtim.Unix()), mode: fileMode(st.Mode), changed: st.Ctim.Nano(), inode: st.Ino}
+		d := &details{
+			size:    st.Size,
+			modTime: time.Unix(st.Mtim.Unix()),
+			mode:    fileMode(st.Mode),
+			changed: st.Ctim.Nano(),
+			inode:   st.Ino,
+		}
 		return entry{name: name, kind: modeKind(st.Mode), details: d}, nil
 	}
 }

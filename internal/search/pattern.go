@@ -41,9 +41,14 @@ func compilePattern(q *GrepQuery) (*pattern, error) {
 	if !q.Multiline {
 		if matchesNewline(tree) {
 			return nil, &PatternError{
-				Kind: "regular expression", Pattern: q.Pattern, Pos: -1,
+
+				Kind:    "regular expression",
+				Pattern: q.Pattern,
+				Pos:     -1,
+
 				Problem: "contains a line feed, which cannot match within one line",
-				Hint:    "use multiline mode",
+
+				Hint: "use multiline mode",
 			}
 		}
 		tree = withoutNewline(tree)

@@ -134,5 +134,11 @@ func unknownType(name string) *PatternError {
 	if len(near) > 0 {
 		hint = fmt.Sprintf("did you mean %s?", strings.Join(near, ", "))
 	}
-	return &PatternError{Kind: "file type", Pattern: name, Pos: -1, Problem: "unknown type", Hint: hint}
+	return &PatternError{
+		Kind:    "file type",
+		Pattern: name,
+		Pos:     -1,
+		Problem: "unknown type",
+		Hint:    hint,
+	}
 }

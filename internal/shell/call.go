@@ -253,7 +253,13 @@ func (a *analyzer) run(args []arg, st *state) output {
 	case "pushd", "popd":
 		a.moved()
 	}
-	in := &invocation{a: a, st: st, name: program, args: args[1:], effect: &e}
+	in := &invocation{
+		a:      a,
+		st:     st,
+		name:   program,
+		args:   args[1:],
+		effect: &e,
+	}
 	out := in.judge()
 	if v := a.inherited(st); v != "" && !slices.Contains(builtins, program) {
 		in.unknown("it sets " + v + ", which may change what " + program + " does")
@@ -342,7 +348,9 @@ func (in *invocation) mentioned(word string) (found []string) {
 		candidates = append(candidates, word[2:])
 	}
 	// A program in another language may name it in a string.
-	candidates = append(candidates, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`();,<>|&=[]{}", r) })...)
+	candidates = append(
+		candidates,
+		strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`();,<>|&=[]{}", r) })...)
 	for _, c := range candidates {
 		if rest, ok := strings.CutPrefix(c, "~/"); ok && in.a.Home != "" {
 			c = in.a.Home + "/" + rest // as programs understand it

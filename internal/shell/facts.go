@@ -25,8 +25,15 @@ type facts struct {
 
 func newFacts() facts {
 	return facts{
-		collected: map[string]bool{}, vars: map[string][]*syntax.Word{}, opaque: map[string]bool{}, numbers: map[string]bool{},
-		sources: map[string]output{}, exports: map[string]bool{}, removed: map[string]bool{},
+
+		collected: map[string]bool{},
+		vars:      map[string][]*syntax.Word{},
+		opaque:    map[string]bool{},
+		numbers:   map[string]bool{},
+
+		sources: map[string]output{},
+		exports: map[string]bool{},
+		removed: map[string]bool{},
 	}
 }
 

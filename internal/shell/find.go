@@ -6,8 +6,10 @@ import (
 )
 
 // findValues are tests and options of find with a value that does not matter.
-var findValues = strings.Fields("-D -iname -path -ipath -wholename -iwholename -regex -iregex -xtype -size -mtime -atime -ctime -mmin -amin -cmin " +
-	"-maxdepth -mindepth -user -group -uid -gid -perm -links -inum -lname -ilname -fstype -regextype -used -context")
+var findValues = strings.Fields(
+	"-D -iname -path -ipath -wholename -iwholename -regex -iregex -xtype -size -mtime -atime -ctime -mmin -amin -cmin " +
+		"-maxdepth -mindepth -user -group -uid -gid -perm -links -inum -lname -ilname -fstype -regextype -used -context",
+)
 
 // findPlain are those without a value.
 var findPlain = strings.Fields("-print -prune -quit -depth -d -xdev -mount -daystart -empty -true -false -readable -writable -executable " +

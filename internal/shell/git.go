@@ -28,8 +28,13 @@ var gitBlame = program{values: "LS", files: "S", filesLong: []string{"contents",
 // gitDiff describes commands that show differences. With --submodule they run git in directories that any commit
 // may name.
 var gitDiff = program{
-	writesLong: []string{"ext-diff", "textconv", "show-signature", "submodule"}, outputsLong: []string{"output"}, values: "nSGLOU",
+
+	writesLong:  []string{"ext-diff", "textconv", "show-signature", "submodule"},
+	outputsLong: []string{"output"},
+	values:      "nSGLOU",
+
 	files: "O",
+
 	valuesLong: []string{"max-count", "skip", "since", "after", "until", "before", "author", "committer", "grep", "date",
 		"diff-filter"},
 }

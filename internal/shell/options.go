@@ -319,14 +319,43 @@ func (p program) output(opts []option, piped bool, stdin output) output {
 		return paths
 	case p.filter && piped && !stdin.is(zeroed) && !slices.ContainsFunc(opts, func(o option) bool { return o.in(p.changes, nil) || o.letter == 0 }):
 		return stdin
-	case p.prints.is(numbers) && (p.operands == data && len(opts) > 0 || p.operands != data && !piped), p.prints.is(paths) && slices.ContainsFunc(opts, func(o option) bool { return o.in(p.changes, nil) || o.letter == 0 }):
+	case p.prints.is(numbers) && (p.operands == data && len(opts) > 0 || p.operands != data && !piped),
+		p.prints.is(paths) && slices.ContainsFunc(opts, func(o option) bool { return o.in(p.changes, nil) || o.letter == 0 }):
 		return text
 	}
 	return p.prints
 }
 
 // plainNames are long options with which a search still prints names only.
-var plainNames = []string{"files-with-matches", "files-without-match", "files", "include", "exclude", "exclude-dir", "recursive", "glob", "iglob", "type", "type-not", "hidden", "no-ignore", "ignore-case", "fixed-strings", "word-regexp", "max-depth", "sort", "regexp", "name-only", "cached", "others", "modified", "exclude-standard", "diff-filter", "staged", "merge-base"}
+var plainNames = []string{
+	"files-with-matches",
+	"files-without-match",
+	"files",
+	"include",
+	"exclude",
+	"exclude-dir",
+	"recursive",
+	"glob",
+	"iglob",
+	"type",
+	"type-not",
+	"hidden",
+	"no-ignore",
+	"ignore-case",
+	"fixed-strings",
+	"word-regexp",
+	"max-depth",
+	"sort",
+	"regexp",
+	"name-only",
+	"cached",
+	"others",
+	"modified",
+	"exclude-standard",
+	"diff-filter",
+	"staged",
+	"merge-base",
+}
 
 // operands records a program's effect on the words that are not options.
 func (in *invocation) operands(p program, rest []arg, skip int, deep bool) {

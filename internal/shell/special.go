@@ -296,7 +296,15 @@ func (in *invocation) unset() output {
 }
 
 func (in *invocation) date() output {
-	p := program{writes: "s", writesLong: []string{"set"}, values: "dfrv", files: "fr", filesLong: []string{"file", "reference"}, valuesLong: []string{"date", "rfc-3339"}, operands: data}
+	p := program{
+		writes:     "s",
+		writesLong: []string{"set"},
+		values:     "dfrv",
+		files:      "fr",
+		filesLong:  []string{"file", "reference"},
+		valuesLong: []string{"date", "rfc-3339"},
+		operands:   data,
+	}
 	_, rest, _ := p.parse(in.args)
 	in.table(p)
 	for _, g := range rest {

@@ -237,7 +237,8 @@ func isNumberLiteral(s string) bool {
 	if s == "" {
 		return true
 	}
-	return s[0] >= '0' && s[0] <= '9' && strings.Trim(strings.ToLower(s), "0123456789abcdefghijklmnopqrstuvwxyz#_@") == "" && !strings.ContainsAny(s, "[]$`")
+	return s[0] >= '0' && s[0] <= '9' && strings.Trim(strings.ToLower(s), "0123456789abcdefghijklmnopqrstuvwxyz#_@") == "" &&
+		!strings.ContainsAny(s, "[]$`")
 }
 
 // number checks that all values of a variable in arithmetic are numbers.

@@ -266,12 +266,31 @@ func unescape(s string, quoted bool) string {
 }
 
 // numeric are special parameters and variables that hold numbers.
-var numeric = []string{"?", "#", "$", "!", "RANDOM", "SECONDS", "EPOCHSECONDS", "UID", "EUID", "PPID", "BASHPID", "SHLVL", "LINENO", "COLUMNS", "LINES", "OPTIND", "SRANDOM"}
+var numeric = []string{
+	"?",
+	"#",
+	"$",
+	"!",
+	"RANDOM",
+	"SECONDS",
+	"EPOCHSECONDS",
+	"UID",
+	"EUID",
+	"PPID",
+	"BASHPID",
+	"SHLVL",
+	"LINENO",
+	"COLUMNS",
+	"LINES",
+	"OPTIND",
+	"SRANDOM",
+}
 
 // param returns the values of an expansion such as $x or ${x%.go}.
 func (a *analyzer) param(p *syntax.ParamExp, st *state, quoted bool) []value {
 	unknown := []value{{many: !quoted}}
-	if p.Param == nil || p.Flags != nil || p.Width || p.IsSet || p.Modifiers != nil || p.NestedParam != nil || p.Split+p.GlobSubst+p.RcExpand != 0 {
+	if p.Param == nil || p.Flags != nil || p.Width || p.IsSet || p.Modifiers != nil || p.NestedParam != nil ||
+		p.Split+p.GlobSubst+p.RcExpand != 0 {
 		a.unclear("it uses an expansion that is not analysed")
 		return unknown
 	}
@@ -391,7 +410,12 @@ func removed(text, glob string, op syntax.ParExpOperator) (string, bool) {
 func (a *analyzer) expansion(p *syntax.ParamExp, st *state) (changed, alternatives []value) {
 	word := a.eval(p.Exp.Word, st)
 	switch p.Exp.Op {
-	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+	case syntax.DefaultUnset,
+		syntax.DefaultUnsetOrNull,
+		syntax.AlternateUnset,
+		syntax.AlternateUnsetOrNull,
+		syntax.ErrorUnset,
+		syntax.ErrorUnsetOrNull:
 		return nil, word
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		a.assignable(p.Param.Value)

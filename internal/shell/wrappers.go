@@ -14,11 +14,19 @@ var wrappers map[string]func(a *analyzer, args []arg, st *state) output
 func fillWrappers() {
 	wrappers = map[string]func(*analyzer, []arg, *state) output{
 		"env": runEnv, "xargs": runXargs, "command": runCommand, "builtin": plainWrapper(0, ""), "exec": plainWrapper(0, "a"),
-		"nice": plainWrapper(0, "n"), "nohup": plainWrapper(0, ""), "time": timeWrapper, "setsid": plainWrapper(0, ""), "stdbuf": plainWrapper(0, "ioe"),
-		"ionice": plainWrapper(0, "cnpPu"), "timeout": plainWrapper(1, "ks"), "gtimeout": plainWrapper(1, "ks"), "caffeinate": plainWrapper(0, "tw"), "busybox": powers(""), "toybox": powers(""), "unbuffer": plainWrapper(0, ""), "not": plainWrapper(0, ""),
+		"nice": plainWrapper(
+			0,
+			"n",
+		), "nohup": plainWrapper(0, ""), "time": timeWrapper, "setsid": plainWrapper(0, ""), "stdbuf": plainWrapper(0, "ioe"),
+		"ionice": plainWrapper(
+			0,
+			"cnpPu",
+		), "timeout": plainWrapper(1, "ks"), "gtimeout": plainWrapper(1, "ks"), "caffeinate": plainWrapper(0, "tw"), "busybox": powers(""), "toybox": powers(""), "unbuffer": plainWrapper(0, ""), "not": plainWrapper(0, ""),
 		"sh": runShell, "bash": runShell, "dash": runShell, "ash": runShell, "zsh": runShell, "ksh": runShell, "rbash": runShell, "mksh": runShell, "fish": runShell,
 		"eval": runEval, "sudo": powers("ugpCcDhRrTtU"), "doas": powers("uC"), "pkexec": powers("u"), "chroot": powers(""), "strace": powers("aeEoOpPsSuX"), "ltrace": powers("aAeFlnopsuwx"),
-		"watch": powers("n"), "script": powers(""), "flock": powers("wE"), "parallel": powers(""), "su": powers(""), "runuser": powers("u"), "unshare": powers(""), "nsenter": powers(""), "trap": runTrap, "ssh": powers(""), "entr": powers(""), "chronic": powers(""), "taskset": powers(""), "chrt": powers(""), "prlimit": powers(""), "systemd-run": powers(""), "dbus-run-session": powers(""), "xvfb-run": powers(""), "direnv": powers(""), "nix-shell": powers(""),
+		"watch": powers(
+			"n",
+		), "script": powers(""), "flock": powers("wE"), "parallel": powers(""), "su": powers(""), "runuser": powers("u"), "unshare": powers(""), "nsenter": powers(""), "trap": runTrap, "ssh": powers(""), "entr": powers(""), "chronic": powers(""), "taskset": powers(""), "chrt": powers(""), "prlimit": powers(""), "systemd-run": powers(""), "dbus-run-session": powers(""), "xvfb-run": powers(""), "direnv": powers(""), "nix-shell": powers(""),
 	}
 }
 
@@ -74,7 +82,14 @@ func skipOptions(args []arg, values string) ([]arg, bool) {
 
 // unsure records that a wrapper's command cannot be found among its words.
 func (a *analyzer) unsure(args []arg, st *state) output {
-	a.add(Effect{Words: words(args), Outer: st.outer[:len(st.outer)-1], Unknown: "the program that " + args[0].word() + " runs is only known when it runs", Opaque: true})
+	a.add(
+		Effect{
+			Words:   words(args),
+			Outer:   st.outer[:len(st.outer)-1],
+			Unknown: "the program that " + args[0].word() + " runs is only known when it runs",
+			Opaque:  true,
+		},
+	)
 	return text
 }
 
@@ -159,7 +174,8 @@ func runShell(a *analyzer, args []arg, st *state) output {
 	rest := args[1:]
 	for len(rest) > 0 {
 		word, ok := rest[0].text()
-		if !ok || len(word) < 2 || word[0] != '-' || strings.HasPrefix(word, "--") && word != "--login" && word != "--noprofile" && word != "--norc" && word != "--posix" {
+		if !ok || len(word) < 2 || word[0] != '-' ||
+			strings.HasPrefix(word, "--") && word != "--login" && word != "--noprofile" && word != "--norc" && word != "--posix" {
 			break
 		}
 		if word == "--login" || word == "--noprofile" || word == "--norc" || word == "--posix" {
@@ -290,7 +306,12 @@ var xargsLong = []string{"null", "max-args", "delimiter", "max-chars", "max-proc
 
 // runXargs analyses the command that xargs runs with names from its input.
 func runXargs(a *analyzer, args []arg, st *state) output {
-	p := program{values: "ndLIEsP", files: "a", valuesLong: []string{"max-args", "delimiter", "max-chars", "max-procs"}, filesLong: []string{"arg-file"}}
+	p := program{
+		values:     "ndLIEsP",
+		files:      "a",
+		valuesLong: []string{"max-args", "delimiter", "max-chars", "max-procs"},
+		filesLong:  []string{"arg-file"},
+	}
 	head := 1
 	for head < len(args) {
 		word, ok := args[head].text()
@@ -301,7 +322,8 @@ func runXargs(a *analyzer, args []arg, st *state) output {
 			break
 		}
 		head++
-		if last := word[len(word)-1]; word[1] != '-' && strings.IndexByte(p.values+p.files, last) >= 0 && strings.IndexAny(word, p.values+p.files) == len(word)-1 ||
+		if last := word[len(word)-1]; word[1] != '-' && strings.IndexByte(p.values+p.files, last) >= 0 &&
+			strings.IndexAny(word, p.values+p.files) == len(word)-1 ||
 			strings.HasPrefix(word, "--") && !strings.Contains(word, "=") && takesValue(word[2:], p.valuesLong, p.filesLong) {
 			if head++; head <= len(args) && args[head-1].several() {
 				return a.unsure(args, st)

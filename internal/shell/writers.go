@@ -128,7 +128,12 @@ func (in *invocation) copies(from, to string) {
 
 // writer handles programs that write all their operands.
 func (in *invocation) writer() output {
-	p := program{values: map[string]string{"touch": "dt", "mkdir": "m", "truncate": "so"}[in.name], files: "r", filesLong: []string{"reference"}, valuesLong: []string{"date", "mode", "size", "time"}}
+	p := program{
+		values:     map[string]string{"touch": "dt", "mkdir": "m", "truncate": "so"}[in.name],
+		files:      "r",
+		filesLong:  []string{"reference"},
+		valuesLong: []string{"date", "mode", "size", "time"},
+	}
 	if in.name == "mkdir" || in.name == "tee" {
 		p.files = ""
 	}

@@ -19,10 +19,18 @@ func (f files) applyPatch() Op[Patch, Patched] {
 	}
 	return Op[Patch, Patched]{
 		Spec: tool.Spec{
-			Name: "apply_patch", Version: "1.0.0", Description: f.readFirst(description),
-			Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete}, SideEffects: "creates, changes, moves and deletes files", Destructive: true,
+
+			Name:        "apply_patch",
+			Version:     "1.0.0",
+			Description: f.readFirst(description),
+
+			Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete},
+			SideEffects: "creates, changes, moves and deletes files",
+			Destructive: true,
+
 			Output: payload("files integer"),
-			Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
+
+			Limit: tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
 		},
 		Access: patchAccess, Do: oneByOne(f, f.patch), Preview: f.previewPatch,
 	}
@@ -77,7 +85,12 @@ func (f files) planPatch(ctx context.Context, e env.Environment, in Patch) (plan
 		return plan, nil, err
 	}
 	if a, b := sameFile(ctx, e, p.Ops); a != "" {
-		return plan, nil, tool.Errorf(tool.EditConflict, "%s and %s are the same file, and nothing was changed. Put all changes to a file under one name. To change only the letter case of a name, use mv.", a, b)
+		return plan, nil, tool.Errorf(
+			tool.EditConflict,
+			"%s and %s are the same file, and nothing was changed. Put all changes to a file under one name. To change only the letter case of a name, use mv.",
+			a,
+			b,
+		)
 	}
 	plan, err = p.Plan(source{ctx, e, f}, patch.Options{Classic: f.config.ClassicPatch, Paths: e.Info().Paths()})
 	if err != nil && len(plan.Ops) == 0 {
@@ -201,7 +214,13 @@ func (f files) previewPatch(ctx context.Context, c *tool.Call, in Patch) (tool.P
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return failed(err, "")
 		}
-		p.Changes = append(p.Changes, tool.Change{Path: path, Before: before, After: content, Existed: err == nil, Exists: content != nil})
+		p.Changes = append(p.Changes, tool.Change{
+			Path:    path,
+			Before:  before,
+			After:   content,
+			Existed: err == nil,
+			Exists:  content != nil,
+		})
 		return nil
 	}
 	for _, op := range plan.Ops {

@@ -58,11 +58,24 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.makeRoom() {
-		return Started{}, tool.Errorf(tool.PermissionDenied, "%d background processes are already running. Stop one first; %s.", maxBackground, s.list())
+		return Started{}, tool.Errorf(
+			tool.PermissionDenied,
+			"%d background processes are already running. Stop one first; %s.",
+			maxBackground,
+			s.list(),
+		)
 	}
 	cmd := env.Command{
-		Line: in.Command, Dir: in.Workdir, Env: in.Env, PTY: in.TTY, Merge: true, KeepStdin: !in.TTY && !in.NoInput,
-		Timeout: millis(in.TimeoutMS, forever), OnOutput: func(env.Stream, []byte) { s.wake() },
+
+		Line:      in.Command,
+		Dir:       in.Workdir,
+		Env:       in.Env,
+		PTY:       in.TTY,
+		Merge:     true,
+		KeepStdin: !in.TTY && !in.NoInput,
+
+		Timeout:  millis(in.TimeoutMS, forever),
+		OnOutput: func(env.Stream, []byte) { s.wake() },
 	}
 	started := time.Now()
 	running, err := c.Env.Start(context.WithoutCancel(ctx), cmd)
@@ -71,8 +84,15 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 	}
 	s.last++
 	p := &process{
-		Process: running, number: s.last, command: in.Command, dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target,
-		box: boxOf(c), shell: newTyped(c, in), input: make(chan struct{}, 1),
+
+		Process: running,
+		number:  s.last,
+		command: in.Command,
+		dir:     touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target,
+
+		box:   boxOf(c),
+		shell: newTyped(c, in),
+		input: make(chan struct{}, 1),
 	}
 	p.input <- struct{}{}
 	s.running[p.id()] = p

@@ -36,9 +36,24 @@ func (s *shell) backgroundTools() []tool.Tool {
 // addition to the id.
 func processSpec(spec tool.Spec, properties string) tool.Spec {
 	spec.Version, spec.Limit = "1.0.0", shellLimit()
-	spec.Input = fmt.Appendf(nil, `{"type":"object","properties":{"id":{"type":["string","integer"],"description":"id returned by shell"}%s},"required":["id"],"additionalProperties":false}`, properties)
-	spec.Output = payload("id string", "pid integer", "command string", "running boolean",
-		"exit_code integer", "timed_out boolean", "duration_ms integer", "signal string", "background_processes integer", "dropped_bytes integer", "blocked array")
+	spec.Input = fmt.Appendf(
+		nil,
+		`{"type":"object","properties":{"id":{"type":["string","integer"],"description":"id returned by shell"}%s},"required":["id"],"additionalProperties":false}`,
+		properties,
+	)
+	spec.Output = payload(
+		"id string",
+		"pid integer",
+		"command string",
+		"running boolean",
+		"exit_code integer",
+		"timed_out boolean",
+		"duration_ms integer",
+		"signal string",
+		"background_processes integer",
+		"dropped_bytes integer",
+		"blocked array",
+	)
 	return spec
 }
 
@@ -64,9 +79,15 @@ func (s *shell) output() Op[Output, News] {
 func (s *shell) input() Op[Input, News] {
 	return Op[Input, News]{
 		Spec: processSpec(tool.Spec{
-			Name:        "shell_input",
+
+			Name: "shell_input",
+
 			Description: "Send text to the standard input of a background process, and read its response.",
-			Permissions: commandPermissions(), SideEffects: "the process acts on its input", Destructive: true, OpenWorld: true,
+
+			Permissions: commandPermissions(),
+			SideEffects: "the process acts on its input",
+			Destructive: true,
+			OpenWorld:   true,
 		}, `,"text":{"type":"string","description":"the text to send; end a line with a newline"}`+
 			`,"close":{"type":"boolean","description":"close standard input afterwards"}`+
 			`,"wait_ms":{"type":"integer","description":"how long to wait for a response (default 250, at most 60000)"}`),
@@ -98,9 +119,14 @@ func (s *shell) send(ctx context.Context, _ *tool.Call, in Input) (News, error) 
 func (s *shell) stop() Op[Stop, News] {
 	return Op[Stop, News]{
 		Spec: processSpec(tool.Spec{
-			Name:        "shell_stop",
+
+			Name: "shell_stop",
+
 			Description: "Stop a background process and everything it started.",
-			Permissions: []tool.Permission{tool.ProcExec}, SideEffects: "stops a process", Idempotent: true,
+
+			Permissions: []tool.Permission{tool.ProcExec},
+			SideEffects: "stops a process",
+			Idempotent:  true,
 		}, ""),
 		Access: tool.Nothing[Stop], // the call that started the process was approved
 		Do: func(ctx context.Context, _ *tool.Call, in Stop) (News, error) {
@@ -118,7 +144,11 @@ func (s *shell) stop() Op[Stop, News] {
 
 // showStarted formats a started process for shell.
 func showStarted(in Command, p Started) tool.Result {
-	res := tool.Success("Started in the background with id %s (pid %d). Use shell_output to read its output and shell_stop to stop it.", p.ID, p.PID)
+	res := tool.Success(
+		"Started in the background with id %s (pid %d). Use shell_output to read its output and shell_stop to stop it.",
+		p.ID,
+		p.PID,
+	)
 	res.Fields = p.Fields()
 	res.Artifacts.CommandsRun = []string{in.Command}
 	return res

@@ -14,9 +14,16 @@ type deleteIn struct {
 
 func (f files) deleteFile() tool.Tool {
 	t := tool.New(tool.Spec{
-		Name: "delete_file", Version: "1.0.0",
+
+		Name:    "delete_file",
+		Version: "1.0.0",
+
 		Description: f.readFirst("Delete one file. Cannot delete directories. Deleting a symbolic link removes only the link."),
-		Permissions: []tool.Permission{tool.FSDelete}, SideEffects: "deletes a file", Destructive: true,
+
+		Permissions: []tool.Permission{tool.FSDelete},
+		SideEffects: "deletes a file",
+		Destructive: true,
+
 		Output: payload(),
 	}, func(ctx context.Context, c *tool.Call, in deleteIn) []policy.Access {
 		return []policy.Access{deletes(ctx, c.Env, in.Path)}

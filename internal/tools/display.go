@@ -17,7 +17,13 @@ const displaySchema = `{"type":"object","properties":{"content":{"type":"string"
 // [tool.Artifacts].
 func Display() tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "display", Version: "1.0.0", ReadOnly: true, Input: json.RawMessage(displaySchema), Output: payload(),
+
+		Name:     "display",
+		Version:  "1.0.0",
+		ReadOnly: true,
+		Input:    json.RawMessage(displaySchema),
+		Output:   payload(),
+
 		Description: "Show the user a short message while you work, such as progress or a finding. Your final answer does not need it.",
 	}, tool.Nothing[tool.Message], func(_ context.Context, _ *tool.Call, in tool.Message) (tool.Result, error) {
 		in.Level = cmp.Or(in.Level, "info")

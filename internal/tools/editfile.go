@@ -15,11 +15,21 @@ import (
 func (f files) editFile() Op[Edit, Edited] {
 	return Op[Edit, Edited]{
 		Spec: tool.Spec{
-			Name: "edit_file", Version: "1.0.0",
-			Description: f.readFirst("Replace an exact string in a file. old_string must occur exactly once unless replace_all is set. Nothing outside the replaced text changes."),
-			Permissions: []tool.Permission{tool.FSRead, tool.FSWrite}, SideEffects: "changes a file", Destructive: true,
+
+			Name:    "edit_file",
+			Version: "1.0.0",
+
+			Description: f.readFirst(
+				"Replace an exact string in a file. old_string must occur exactly once unless replace_all is set. Nothing outside the replaced text changes.",
+			),
+
+			Permissions: []tool.Permission{tool.FSRead, tool.FSWrite},
+			SideEffects: "changes a file",
+			Destructive: true,
+
 			Output: payload("replacements integer", "match string"),
-			Limit:  tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
+
+			Limit: tool.Limit{Chars: 10_000, Lines: -1, Mode: tool.Tail},
 		},
 		Access: func(ctx context.Context, c *tool.Call, in Edit) []policy.Access {
 			return []policy.Access{touches(ctx, c, policy.Read, in.Path), touches(ctx, c, policy.Write, in.Path)}
@@ -38,7 +48,12 @@ func (f files) planEdit(ctx context.Context, c *tool.Call, in Edit) (old []byte,
 		return nil, r, errNewFile
 	}
 	if err == nil {
-		err = cmp.Or(in.Check.do(ctx, c, old), f.unread(ctx, c.Env, in.Path, old, nil), f.hidden(in.Path, old, in.Old), f.placeholder(in.Path, in.Old, in.New))
+		err = cmp.Or(
+			in.Check.do(ctx, c, old),
+			f.unread(ctx, c.Env, in.Path, old, nil),
+			f.hidden(in.Path, old, in.Old),
+			f.placeholder(in.Path, in.Old, in.New),
+		)
 	}
 	if err == nil {
 		r, err = edit.Replace(old, in.Old, in.New, in.ReplaceAll)
@@ -78,7 +93,12 @@ func (f files) previewEdit(ctx context.Context, c *tool.Call, in Edit) (tool.Pre
 		return tool.Preview{}, nil
 	}
 	return tool.Preview{Changes: []tool.Change{{
-		Path: touches(ctx, c, policy.Write, in.Path).Target, Before: old, After: r.Content, Existed: true, Exists: true,
+
+		Path:    touches(ctx, c, policy.Write, in.Path).Target,
+		Before:  old,
+		After:   r.Content,
+		Existed: true,
+		Exists:  true,
 	}}}, nil
 }
 

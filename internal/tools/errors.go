@@ -23,7 +23,11 @@ func failed(err error, p string) *tool.Error {
 	case errors.Is(err, fs.ErrNotExist):
 		return tool.Errorf(tool.FileNotFound, "File not found: %s. Check the path, or search for the file by name.", p)
 	case errors.Is(err, env.ErrOutside):
-		return tool.Errorf(tool.PermissionDenied, "Permission denied: %s is outside the allowed directories. Use a path inside the working directory.", p)
+		return tool.Errorf(
+			tool.PermissionDenied,
+			"Permission denied: %s is outside the allowed directories. Use a path inside the working directory.",
+			p,
+		)
 	case errors.Is(err, env.ErrLink):
 		return tool.Errorf(tool.PermissionDenied, "Permission denied: %s was replaced by a symbolic link meanwhile. Try again.", p)
 	case errors.Is(err, env.ErrReadOnly):
@@ -37,7 +41,11 @@ func failed(err error, p string) *tool.Error {
 	case errors.Is(err, env.ErrNotDir):
 		return tool.Errorf(tool.NotADirectory, "Part of the path %s is a file, not a directory. Check the path.", p)
 	case errors.Is(err, env.ErrTooLarge):
-		return tool.Errorf(tool.TooLarge, "%s is too large to read whole. Read the part you need with a command such as grep, head, tail or sed -n.", p)
+		return tool.Errorf(
+			tool.TooLarge,
+			"%s is too large to read whole. Read the part you need with a command such as grep, head, tail or sed -n.",
+			p,
+		)
 	case errors.Is(err, fs.ErrExist):
 		return tool.Errorf(tool.AlreadyExists, "%s already exists.", p)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

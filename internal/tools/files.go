@@ -128,7 +128,10 @@ func mustBeFile(e env.Environment, info env.FileInfo, p string) error {
 // fileTimeout is the maximum time to read one file.
 const fileTimeout = 30 * time.Second
 
-var errStuck = tool.Errorf(tool.IOError, "The file system did not respond in time. The file may be one that waits for data, such as a kernel log; read it with a command and a timeout.")
+var errStuck = tool.Errorf(
+	tool.IOError,
+	"The file system did not respond in time. The file may be one that waits for data, such as a kernel log; read it with a command and a timeout.",
+)
 
 // within runs f, but does not wait for it after ctx is done or the limit has passed. Some reads cannot be interrupted,
 // such as those of kernel files or of a lost network mount. They must not block the call.

@@ -27,11 +27,19 @@ type globIn struct {
 func globOp() Op[search.GlobQuery, search.GlobResult] {
 	return Op[search.GlobQuery, search.GlobResult]{
 		Spec: tool.Spec{
-			Name: "glob", Version: "1.0.0",
+
+			Name:    "glob",
+			Version: "1.0.0",
+
 			Description: "Find files matching a glob pattern, newest first. Skips files excluded by .gitignore, and hidden files unless the pattern names them.",
-			Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+
+			Permissions: []tool.Permission{tool.FSRead},
+			ReadOnly:    true,
+			Idempotent:  true,
+
 			Output: payload("files integer", "partial boolean"),
-			Limit:  tool.Limit{Chars: 20_000, Lines: 500, Mode: tool.Head},
+
+			Limit: tool.Limit{Chars: 20_000, Lines: 500, Mode: tool.Head},
 		},
 		Access: func(ctx context.Context, c *tool.Call, q search.GlobQuery) []policy.Access {
 			return []policy.Access{touches(ctx, c, policy.Read, OrHere(q.Root(c.Env.Info().Paths())))}

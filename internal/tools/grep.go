@@ -33,11 +33,19 @@ const (
 func grepOp() Op[search.GrepQuery, Found] {
 	return Op[search.GrepQuery, Found]{
 		Spec: tool.Spec{
-			Name: "grep", Version: "1.0.0",
+
+			Name:    "grep",
+			Version: "1.0.0",
+
 			Description: "Search file contents using regex patterns. Skips binary files, hidden files and files excluded by .gitignore.",
-			Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+
+			Permissions: []tool.Permission{tool.FSRead},
+			ReadOnly:    true,
+			Idempotent:  true,
+
 			Output: payload("matches integer", "files integer", "partial boolean"),
-			Limit:  tool.Limit{Chars: 20_000, Lines: 200, Mode: tool.Tail},
+
+			Limit: tool.Limit{Chars: 20_000, Lines: 200, Mode: tool.Tail},
 		},
 		Access: func(ctx context.Context, c *tool.Call, q search.GrepQuery) []policy.Access {
 			return []policy.Access{touches(ctx, c, policy.Read, OrHere(q.Path))}
@@ -104,9 +112,18 @@ func (in grepIn) query() (q search.GrepQuery, problem string) {
 		return q, "before, after, context and max_results must not be negative."
 	}
 	q = search.GrepQuery{
-		Pattern: in.Pattern, Literal: in.Literal, IgnoreCase: in.CaseInsensitive, Multiline: in.Multiline,
-		Path: in.Path, Before: min(max(in.Before, in.Context), maxContext), After: min(max(in.After, in.Context), maxContext),
-		HeadLimit: in.MaxResults, MaxLine: maxGrepLine,
+
+		Pattern:    in.Pattern,
+		Literal:    in.Literal,
+		IgnoreCase: in.CaseInsensitive,
+		Multiline:  in.Multiline,
+
+		Path:   in.Path,
+		Before: min(max(in.Before, in.Context), maxContext),
+		After:  min(max(in.After, in.Context), maxContext),
+
+		HeadLimit: in.MaxResults,
+		MaxLine:   maxGrepLine,
 	}
 	if q.HeadLimit == 0 {
 		q.HeadLimit = 100

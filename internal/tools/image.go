@@ -23,9 +23,16 @@ func (f files) imageTool() tool.Tool {
 func (f files) viewImage() Op[Image, Page] {
 	return Op[Image, Page]{
 		Spec: tool.Spec{
-			Name: "view_image", Version: "1.0.0",
+
+			Name:    "view_image",
+			Version: "1.0.0",
+
 			Description: "View an image file (PNG, JPEG, GIF or WebP).",
-			Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+
+			Permissions: []tool.Permission{tool.FSRead},
+			ReadOnly:    true,
+			Idempotent:  true,
+
 			Output: payload(),
 		},
 		Access: func(ctx context.Context, c *tool.Call, in Image) []policy.Access {
@@ -67,10 +74,21 @@ const maxImage = 15 << 20
 // imagePage returns an image for the model.
 func imagePage(c *tool.Call, p string, data []byte, kind, detail string) (Page, error) {
 	if !c.Vision {
-		return Page{}, tool.Errorf(tool.UnsupportedMedia, "%s is an image (%s), and this model cannot view images. Inspect it with a program such as file.", p, kind)
+		return Page{}, tool.Errorf(
+			tool.UnsupportedMedia,
+			"%s is an image (%s), and this model cannot view images. Inspect it with a program such as file.",
+			p,
+			kind,
+		)
 	}
 	if len(data) > maxImage {
-		return Page{}, tool.Errorf(tool.TooLarge, "%s is an image of %d MiB; the maximum is %d MiB. Scale it down first.", p, len(data)>>20, maxImage>>20)
+		return Page{}, tool.Errorf(
+			tool.TooLarge,
+			"%s is an image of %d MiB; the maximum is %d MiB. Scale it down first.",
+			p,
+			len(data)>>20,
+			maxImage>>20,
+		)
 	}
 	page := Page{Source: data, Image: &llm.Image{Media: llm.Media{MIME: kind, Data: data, Name: p}, Detail: detail}}
 	if conf, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {

@@ -20,9 +20,16 @@ const maxEntries = 10_000
 func listDir() Op[List, Listing] {
 	return Op[List, Listing]{
 		Spec: tool.Spec{
-			Name: "list_dir", Version: "1.0.0",
+
+			Name:    "list_dir",
+			Version: "1.0.0",
+
 			Description: "List a directory with file sizes. Directory names end with a slash.",
-			Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+
+			Permissions: []tool.Permission{tool.FSRead},
+			ReadOnly:    true,
+			Idempotent:  true,
+
 			Output: payload("entries integer", "partial boolean"),
 		},
 		Access: func(ctx context.Context, c *tool.Call, in List) []policy.Access {

@@ -21,11 +21,19 @@ type notebookIn struct {
 // notebookEdit returns the tool that changes cells of Jupyter notebooks.
 func (f files) notebookEdit() tool.Tool {
 	spec := WithEnums[notebookIn](tool.Spec{
-		Name: "notebook_edit", Version: "1.0.0",
+
+		Name:    "notebook_edit",
+		Version: "1.0.0",
+
 		Description: f.readFirst("Replace, insert or delete a cell of a Jupyter notebook. A replaced code cell loses its outputs."),
-		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite}, SideEffects: "changes a file", Destructive: true,
+
+		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite},
+		SideEffects: "changes a file",
+		Destructive: true,
+
 		Output: payload("cell integer", "cells integer"),
-		Limit:  tool.Limit{Chars: 1_000, Lines: -1, Mode: tool.Tail},
+
+		Limit: tool.Limit{Chars: 1_000, Lines: -1, Mode: tool.Tail},
 	}, map[string][]any{"cell_type": {"code", "markdown"}, "edit_mode": {"replace", "insert", "delete"}})
 	t := tool.New(spec, func(ctx context.Context, c *tool.Call, in notebookIn) []policy.Access {
 		return []policy.Access{touches(ctx, c, policy.Read, in.Path), touches(ctx, c, policy.Write, in.Path)}
@@ -36,7 +44,12 @@ func (f files) notebookEdit() tool.Tool {
 			return tool.Preview{}, err
 		}
 		return tool.Preview{Changes: []tool.Change{{
-			Path: touches(ctx, c, policy.Write, in.Path).Target, Before: e.old, After: e.new, Existed: true, Exists: true,
+
+			Path:    touches(ctx, c, policy.Write, in.Path).Target,
+			Before:  e.old,
+			After:   e.new,
+			Existed: true,
+			Exists:  true,
 		}}}, nil
 	})
 }
@@ -66,7 +79,11 @@ func (f files) editNotebook(ctx context.Context, c *tool.Call, in notebookIn) (t
 // planNotebook determines what an edit would do.
 func (f files) planNotebook(ctx context.Context, c *tool.Call, in notebookIn) (notebookChange, error) {
 	if extension(c.Env, in.Path) != ".ipynb" {
-		return notebookChange{}, tool.Errorf(tool.ValidationError, "%s is not a .ipynb file. Edit other files with the tools for text.", brief(in.Path))
+		return notebookChange{}, tool.Errorf(
+			tool.ValidationError,
+			"%s is not a .ipynb file. Edit other files with the tools for text.",
+			brief(in.Path),
+		)
 	}
 	old, err := f.read(ctx, c.Env, in.Path)
 	if err != nil {
@@ -86,7 +103,12 @@ func (f files) planNotebook(ctx context.Context, c *tool.Call, in notebookIn) (n
 func (in notebookIn) apply(b *book) (e notebookChange, err error) {
 	i, found := b.find(in.Cell)
 	if !found && (in.Cell != "" || in.Mode != "insert") {
-		return e, tool.Errorf(tool.EditConflict, "The notebook has no cell %q: it has %s. Pass the id of a cell, or its number as shown by reading the notebook.", in.Cell, Plural(len(b.cells), "cell"))
+		return e, tool.Errorf(
+			tool.EditConflict,
+			"The notebook has no cell %q: it has %s. Pass the id of a cell, or its number as shown by reading the notebook.",
+			in.Cell,
+			Plural(len(b.cells), "cell"),
+		)
 	}
 	e = notebookChange{old: b.data, cell: i + 1, cells: len(b.cells), verb: "Replaced"}
 	switch in.Mode {

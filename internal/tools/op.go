@@ -107,10 +107,26 @@ type Set struct {
 func NewSet(c Config) Set {
 	f, sh := newWorkers(c)
 	return Set{
-		Read: f.readFile(), Write: f.writeFile(), Edit: f.editFile(), Patch: f.applyPatch(), List: listDir(), Image: f.viewImage(),
-		Grep: grepOp(), Glob: globOp(), Run: sh.foreground(), Start: sh.background(), Output: sh.output(), Input: sh.input(), Stop: sh.stop(),
-		Saw:      func(ctx context.Context, c *tool.Call, p string, page Page) { f.saw(ctx, c.Env, p, page.Source) },
-		Timeouts: sh.config.timeouts(), Background: sh.backgroundTools(),
+
+		Read:  f.readFile(),
+		Write: f.writeFile(),
+		Edit:  f.editFile(),
+		Patch: f.applyPatch(),
+		List:  listDir(),
+		Image: f.viewImage(),
+
+		Grep:   grepOp(),
+		Glob:   globOp(),
+		Run:    sh.foreground(),
+		Start:  sh.background(),
+		Output: sh.output(),
+		Input:  sh.input(),
+		Stop:   sh.stop(),
+
+		Saw: func(ctx context.Context, c *tool.Call, p string, page Page) { f.saw(ctx, c.Env, p, page.Source) },
+
+		Timeouts:   sh.config.timeouts(),
+		Background: sh.backgroundTools(),
 	}
 }
 

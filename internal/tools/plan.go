@@ -19,8 +19,13 @@ type planStep struct {
 
 // UpdatePlan returns the tool that records the model's plan. It is also codex's plan tool.
 func UpdatePlan() tool.Tool {
-	return PlanTool[updatePlanIn]("update_plan", "Record the plan for the task: short steps, at most one in progress. Each call replaces the whole plan.",
-		"plan.status", []any{"pending", "in_progress", "completed"}, "Plan updated")
+	return PlanTool[updatePlanIn](
+		"update_plan",
+		"Record the plan for the task: short steps, at most one in progress. Each call replaces the whole plan.",
+		"plan.status",
+		[]any{"pending", "in_progress", "completed"},
+		"Plan updated",
+	)
 }
 
 // todoSchema also accepts the lists of gemini-cli, whose items have a description.
@@ -43,7 +48,14 @@ func PlanTool[In any](name, description, status string, values []any, done strin
 }
 
 func planSpec(name, description string) tool.Spec {
-	return tool.Spec{Name: name, Version: "1.0.0", Description: description, Idempotent: true, Plan: true, Output: payload()}
+	return tool.Spec{
+		Name:        name,
+		Version:     "1.0.0",
+		Description: description,
+		Idempotent:  true,
+		Plan:        true,
+		Output:      payload(),
+	}
 }
 
 // runPlan checks a plan.

@@ -17,11 +17,19 @@ const defaultLines = 2000
 func (f files) readFile() Op[Read, Page] {
 	return Op[Read, Page]{
 		Spec: tool.Spec{
-			Name: "read_file", Version: "1.0.0",
+
+			Name:    "read_file",
+			Version: "1.0.0",
+
 			Description: "Read a file. Returns numbered lines. Images are shown if the model supports them; notebooks are shown cell by cell.",
-			Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+
+			Permissions: []tool.Permission{tool.FSRead},
+			ReadOnly:    true,
+			Idempotent:  true,
+
 			Output: payload("total_lines integer", "encoding string", "line_ending string"),
-			Limit:  tool.Limit{Chars: 50_000, Lines: -1, Mode: tool.HeadTail},
+
+			Limit: tool.Limit{Chars: 50_000, Lines: -1, Mode: tool.HeadTail},
 		},
 		Access: func(ctx context.Context, c *tool.Call, in Read) []policy.Access {
 			return []policy.Access{touches(ctx, c, policy.Read, in.Path)}
@@ -113,7 +121,13 @@ func showPage(in Read, page Page) tool.Result {
 	case page.Total == 0:
 		res = tool.Success("(the file is empty)")
 	case len(page.Lines) == 0:
-		res = tool.Failure(tool.ValidationError, "offset %d is after the end of %s, which has %s.", page.First, in.Path, Plural(page.Total, "line"))
+		res = tool.Failure(
+			tool.ValidationError,
+			"offset %d is after the end of %s, which has %s.",
+			page.First,
+			in.Path,
+			Plural(page.Total, "line"),
+		)
 	default:
 		res.Output = tool.Text(numberLines(page))
 	}

@@ -22,11 +22,19 @@ const (
 
 func (f files) readManyFiles() tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "read_many_files", Version: "1.0.0",
+
+		Name:    "read_many_files",
+		Version: "1.0.0",
+
 		Description: "Read several text files at once. Each file is shown under a header with its path. A file that cannot be read is reported in its place.",
-		Permissions: []tool.Permission{tool.FSRead}, ReadOnly: true, Idempotent: true,
+
+		Permissions: []tool.Permission{tool.FSRead},
+		ReadOnly:    true,
+		Idempotent:  true,
+
 		Output: payload("files integer", "failed integer"),
-		Limit:  tool.Limit{Chars: 50_000, Lines: -1, Mode: tool.HeadTail},
+
+		Limit: tool.Limit{Chars: 50_000, Lines: -1, Mode: tool.HeadTail},
 	}, func(ctx context.Context, c *tool.Call, in readManyIn) []policy.Access {
 		var all []policy.Access
 		for _, p := range in.Paths {

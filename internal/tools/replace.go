@@ -24,7 +24,11 @@ func (f files) replace(ctx context.Context, c *tool.Call, changes []tool.Change)
 			return Patched{}, failed(err, ch.Path)
 		}
 		if !bytes.Equal(now, ch.Before) {
-			return Patched{}, tool.Errorf(tool.EditConflict, "%s was modified in the meantime, so nothing was written. Try again.", Show(c.Env, ch.Path))
+			return Patched{}, tool.Errorf(
+				tool.EditConflict,
+				"%s was modified in the meantime, so nothing was written. Try again.",
+				Show(c.Env, ch.Path),
+			)
 		}
 		known[ch.Path] = f.unread(ctx, c.Env, ch.Path, now, nil) == nil
 		ops = append(ops, patch.FileOp{Action: patch.Update, Path: ch.Path, Content: ch.After})

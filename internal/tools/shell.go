@@ -29,19 +29,44 @@ func (s *shell) background() Op[Command, Started] {
 
 func (s *shell) spec() tool.Spec {
 	return tool.Spec{
-		Name: "shell", Version: "1.0.0",
+
+		Name:    "shell",
+		Version: "1.0.0",
+
 		Description: "Execute a shell command. Standard input is empty. " +
-			fmt.Sprintf("The command is stopped after timeout_ms (default %d, at most %d). ", s.config.DefaultTimeout.Milliseconds(), s.config.MaxTimeout.Milliseconds()) +
+			fmt.Sprintf(
+				"The command is stopped after timeout_ms (default %d, at most %d). ",
+				s.config.DefaultTimeout.Milliseconds(),
+				s.config.MaxTimeout.Milliseconds(),
+			) +
 			"Each command runs in a new shell in the working directory. A background command runs until it is stopped or its timeout_ms has passed.",
-		Permissions: commandPermissions(), SideEffects: "runs a command, which may do anything", Destructive: true, OpenWorld: true,
-		Output: payload("exit_code integer", "timed_out boolean", "duration_ms integer", "signal string", "background_processes integer", "dropped_bytes integer", "blocked array",
-			"id string", "pid integer", "started string"),
+
+		Permissions: commandPermissions(),
+		SideEffects: "runs a command, which may do anything",
+		Destructive: true,
+		OpenWorld:   true,
+
+		Output: payload(
+			"exit_code integer",
+			"timed_out boolean",
+			"duration_ms integer",
+			"signal string",
+			"background_processes integer",
+			"dropped_bytes integer",
+			"blocked array",
+			"id string",
+			"pid integer",
+			"started string",
+		),
+
 		Limit: shellLimit(),
 	}
 }
 
 func commandAccess(ctx context.Context, c *tool.Call, in Command) []policy.Access {
-	return []policy.Access{{Kind: policy.Exec, Target: in.Command, Dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target, Outside: in.Outside}}
+	return []policy.Access{
+		{Kind: policy.Exec, Target: in.Command, Dir: touches(ctx, c, policy.Exec, OrHere(in.Workdir)).Target, Outside: in.Outside},
+	}
 }
 
 // commandPermissions returns all permissions, because a command may use any of them.
@@ -94,7 +119,14 @@ func (s *shell) execute(ctx context.Context, c *tool.Call, in Command) (Ran, err
 	if in.TimeoutMS > 0 {
 		ran.Timeout = millis(in.TimeoutMS, limits.Max)
 	}
-	cmd := env.Command{Line: in.Command, Dir: in.Workdir, Env: in.Env, PTY: in.TTY, Merge: true, Timeout: ran.Timeout}
+	cmd := env.Command{
+		Line:    in.Command,
+		Dir:     in.Workdir,
+		Env:     in.Env,
+		PTY:     in.TTY,
+		Merge:   true,
+		Timeout: ran.Timeout,
+	}
 	// The environment searches for descendants when the context of a command ends. Only a command with an
 	// idle timeout gets its own context, so that this does not happen after every command.
 	running, printed := ctx, func() {}
@@ -129,8 +161,13 @@ func (s *shell) execute(ctx context.Context, c *tool.Call, in Command) (Ran, err
 // showRan formats a finished command for shell.
 func showRan(in Command, ran Ran) tool.Result {
 	res := tool.Result{
-		Output: ran.Output, Fields: ran.Fields(), Error: ran.Err(),
+
+		Output: ran.Output,
+		Fields: ran.Fields(),
+		Error:  ran.Err(),
+
 		Artifacts: tool.Artifacts{CommandsRun: []string{in.Command}},
+
 		Present: func(o tool.Output, l tool.Limit) (string, error) {
 			text, err := tool.Truncate(o, l)
 			if text != "" {
@@ -150,7 +187,11 @@ func showRan(in Command, ran Ran) tool.Result {
 		if ran.Timeout >= ran.Max {
 			advice = "This is the maximum timeout. Set background for commands that take longer."
 		}
-		res.Error.Message = fmt.Sprintf("[ERROR: Command timed out after %dms. Partial output is shown above.\n%s]", ran.Timeout.Milliseconds(), advice)
+		res.Error.Message = fmt.Sprintf(
+			"[ERROR: Command timed out after %dms. Partial output is shown above.\n%s]",
+			ran.Timeout.Milliseconds(),
+			advice,
+		)
 	}
 	return res
 }

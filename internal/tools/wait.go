@@ -23,20 +23,38 @@ const maxWatched = 64 << 10
 
 // waiting returns the tools that wait for background processes.
 func (s *shell) waiting() []tool.Tool {
-	monitor := waitSpec("monitor", "Wait until a background process prints a matching line or ends, and read the new output.", "matched string", "ended array")
-	monitor.Input = json.RawMessage(`{"type":"object","properties":{"ids":{"type":"array","items":{"type":["string","integer"]},"description":"ids of background processes (default: all)"},` +
-		`"pattern":{"type":"string","description":"RE2 expression for a line (default: wait for the end of a process)"},` +
-		`"timeout_seconds":{"type":"number","description":"how long to wait (default 60, at most 600)"}},"additionalProperties":false}`)
+	monitor := waitSpec(
+		"monitor",
+		"Wait until a background process prints a matching line or ends, and read the new output.",
+		"matched string",
+		"ended array",
+	)
+	monitor.Input = json.RawMessage(
+		`{"type":"object","properties":{"ids":{"type":"array","items":{"type":["string","integer"]},"description":"ids of background processes (default: all)"},` +
+			`"pattern":{"type":"string","description":"RE2 expression for a line (default: wait for the end of a process)"},` +
+			`"timeout_seconds":{"type":"number","description":"how long to wait (default 60, at most 600)"}},"additionalProperties":false}`,
+	)
 	return []tool.Tool{
-		tool.New(waitSpec("sleep", "Wait. Ends early when a background process ends or the user sends a message.", "seconds number"), tool.Nothing[sleepIn], s.sleep),
+		tool.New(
+			waitSpec("sleep", "Wait. Ends early when a background process ends or the user sends a message.", "seconds number"),
+			tool.Nothing[sleepIn],
+			s.sleep,
+		),
 		tool.New(monitor, tool.Nothing[monitorIn], s.monitor),
 	}
 }
 
 func waitSpec(name, description string, fields ...string) tool.Spec {
 	return tool.Spec{
-		Name: name, Version: "1.0.0", Description: description,
-		Permissions: []tool.Permission{tool.ProcExec}, ReadOnly: true, Limit: shellLimit(), Output: payload(append(fields, "reason string")...),
+
+		Name:        name,
+		Version:     "1.0.0",
+		Description: description,
+
+		Permissions: []tool.Permission{tool.ProcExec},
+		ReadOnly:    true,
+		Limit:       shellLimit(),
+		Output:      payload(append(fields, "reason string")...),
 	}
 }
 
@@ -71,7 +89,13 @@ const (
 
 // await waits until ready returns a reason, a message for the agent arrives or the time has passed. It calls ready
 // again whenever a process prints something or one of the given processes ends.
-func (s *State) await(ctx context.Context, c *tool.Call, limit time.Duration, processes []*process, ready func() (string, error)) (string, error) {
+func (s *State) await(
+	ctx context.Context,
+	c *tool.Call,
+	limit time.Duration,
+	processes []*process,
+	ready func() (string, error),
+) (string, error) {
 	over := make(chan struct{})
 	defer close(over)
 	for _, p := range processes {

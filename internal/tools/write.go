@@ -17,12 +17,23 @@ import (
 func (f files) writeFile() Op[Write, Written] {
 	return Op[Write, Written]{
 		Spec: tool.Spec{
-			Name: "write_file", Version: "1.0.0",
-			Description: f.readFirst("Write content to a file. Creates the file and its parent directories if needed and replaces existing content."),
-			Permissions: []tool.Permission{tool.FSWrite}, SideEffects: "creates or replaces a file",
-			Destructive: true, Idempotent: true,
+
+			Name:    "write_file",
+			Version: "1.0.0",
+
+			Description: f.readFirst(
+				"Write content to a file. Creates the file and its parent directories if needed and replaces existing content.",
+			),
+
+			Permissions: []tool.Permission{tool.FSWrite},
+			SideEffects: "creates or replaces a file",
+
+			Destructive: true,
+			Idempotent:  true,
+
 			Output: payload("bytes_written integer", "created boolean"),
-			Limit:  tool.Limit{Chars: 1_000, Lines: -1, Mode: tool.Tail},
+
+			Limit: tool.Limit{Chars: 1_000, Lines: -1, Mode: tool.Tail},
 		},
 		Access: func(ctx context.Context, c *tool.Call, in Write) []policy.Access {
 			return []policy.Access{touches(ctx, c, policy.Write, in.Path)}
@@ -45,7 +56,12 @@ func (f files) planWrite(ctx context.Context, c *tool.Call, in Write) (Written, 
 	case err == nil:
 		w.Old = old
 		if w.New, w.Note, err = inStyleOf(old, in.Content); err != nil {
-			return w, tool.Errorf(tool.EditConflict, "%s was not written: %v. Use only characters that its encoding supports, or delete the file first to write it as UTF-8.", in.Path, err)
+			return w, tool.Errorf(
+				tool.EditConflict,
+				"%s was not written: %v. Use only characters that its encoding supports, or delete the file first to write it as UTF-8.",
+				in.Path,
+				err,
+			)
 		}
 	case errors.Is(err, env.ErrTooLarge):
 		w.Note = "The old content was too large to read; the new content is UTF-8."
@@ -77,7 +93,12 @@ func (f files) previewWrite(ctx context.Context, c *tool.Call, in Write) (tool.P
 		return tool.Preview{}, err
 	}
 	return tool.Preview{Changes: []tool.Change{{
-		Path: touches(ctx, c, policy.Write, in.Path).Target, Before: w.Old, After: w.New, Existed: !w.Created, Exists: true,
+
+		Path:    touches(ctx, c, policy.Write, in.Path).Target,
+		Before:  w.Old,
+		After:   w.New,
+		Existed: !w.Created,
+		Exists:  true,
 	}}}, nil
 }
 

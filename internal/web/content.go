@@ -30,7 +30,12 @@ func (c Config) text(ctx context.Context, p page) (text, media string, err error
 		return text, media, err
 	}
 	if !readable(media) || bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(header, "utf-16") {
-		return "", media, tool.Errorf(tool.UnsupportedMedia, "%s is %s, which cannot be shown as text. Download it with a command if you need it.", p.url, media)
+		return "", media, tool.Errorf(
+			tool.UnsupportedMedia,
+			"%s is %s, which cannot be shown as text. Download it with a command if you need it.",
+			p.url,
+			media,
+		)
 	}
 	text, err = decode(p.body, header)
 	if err == nil && (media == "text/html" || media == "application/xhtml+xml") {

@@ -67,7 +67,11 @@ func convert(ctx context.Context, text string, at *url.URL) (string, error) {
 		nodes++
 	}
 	if nodes > maxNodes {
-		return "", tool.Errorf(tool.TooLarge, "The page has more than %d elements. Fetch a smaller page, or download it with a command.", maxNodes)
+		return "", tool.Errorf(
+			tool.TooLarge,
+			"The page has more than %d elements. Fetch a smaller page, or download it with a command.",
+			maxNodes,
+		)
 	}
 	title := clean(doc, 0)
 	// Escaping takes quadratic time, and models do not need it.
@@ -113,7 +117,9 @@ func clean(n *html.Node, nesting int) (title string) {
 	return title
 }
 
-var hides = lazy.Regexp(`(?i)(^|[;\s])(display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(\.0*)?\s*(;|!|$)|font-size\s*:\s*0[a-z%]*\s*(;|!|$))`)
+var hides = lazy.Regexp(
+	`(?i)(^|[;\s])(display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(\.0*)?\s*(;|!|$)|font-size\s*:\s*0[a-z%]*\s*(;|!|$))`,
+)
 
 // invisible reports whether browsers hide an element. It ignores style sheets.
 func invisible(n *html.Node) bool {

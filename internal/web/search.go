@@ -99,8 +99,16 @@ type searchIn struct {
 
 func (e engine) tool(limit time.Duration) tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "web_search", Version: "1.0.0", Description: "Search the web. Returns titles, URLs and snippets.",
-		Permissions: []tool.Permission{tool.NetConnect}, ReadOnly: true, Idempotent: true, OpenWorld: true,
+
+		Name:        "web_search",
+		Version:     "1.0.0",
+		Description: "Search the web. Returns titles, URLs and snippets.",
+
+		Permissions: []tool.Permission{tool.NetConnect},
+		ReadOnly:    true,
+		Idempotent:  true,
+		OpenWorld:   true,
+
 		Limit: tool.Limit{Chars: 20_000, Lines: -1, Mode: tool.Head},
 	}, func(context.Context, *tool.Call, searchIn) []policy.Access { return connects(e.url) },
 		func(ctx context.Context, _ *tool.Call, in searchIn) (tool.Result, error) {
@@ -137,7 +145,12 @@ func (e engine) search(ctx context.Context, in searchIn) ([]hit, error) {
 	r.Header = e.header.Clone()
 	// The key must not be sent to a redirect's target.
 	client := &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
+		Transport: &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			ForceAttemptHTTP2:      true,
+			DisableKeepAlives:      true,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
 		CheckRedirect: stay,
 	}
 	resp, err := client.Do(r)
@@ -148,7 +161,14 @@ func (e engine) search(ctx context.Context, in searchIn) ([]hit, error) {
 	body, err := read(resp, maxAnswer, "Use a more specific query.")
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return nil, tool.Errorf(tool.IOError, "The search engine at %s answered %d %s.%s", e.url.Host, resp.StatusCode, http.StatusText(resp.StatusCode), advice(resp.StatusCode))
+		return nil, tool.Errorf(
+			tool.IOError,
+			"The search engine at %s answered %d %s.%s",
+			e.url.Host,
+			resp.StatusCode,
+			http.StatusText(resp.StatusCode),
+			advice(resp.StatusCode),
+		)
 	case err != nil:
 		return nil, err
 	}

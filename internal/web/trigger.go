@@ -41,10 +41,19 @@ func (c Config) triggerTool() (tool.Tool, error) {
 	}
 	names := slices.Sorted(maps.Keys(c.Triggers))
 	return tool.New(tool.Spec{
-		Name: "remote_trigger", Version: "1.0.0", OpenWorld: true, Permissions: []tool.Permission{tool.NetConnect},
+
+		Name:        "remote_trigger",
+		Version:     "1.0.0",
+		OpenWorld:   true,
+		Permissions: []tool.Permission{tool.NetConnect},
+
 		Description: "Call a webhook of the user with a JSON payload. Webhooks: " + strings.Join(names, ", ") + ".",
+
 		SideEffects: "what the called service does",
-		Input:       json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"payload":{"description":"JSON to send"}},"required":["name"],"additionalProperties":false}`),
+
+		Input: json.RawMessage(
+			`{"type":"object","properties":{"name":{"type":"string"},"payload":{"description":"JSON to send"}},"required":["name"],"additionalProperties":false}`,
+		),
 	}, func(_ context.Context, _ *tool.Call, in triggerIn) []policy.Access {
 		if u, err := parse(c.Triggers[in.Name].URL); err == nil {
 			return connects(u)
@@ -56,7 +65,12 @@ func (c Config) triggerTool() (tool.Tool, error) {
 func (c Config) trigger(ctx context.Context, _ *tool.Call, in triggerIn) (tool.Result, error) {
 	t, ok := c.Triggers[in.Name]
 	if !ok {
-		return tool.Failure(tool.ValidationError, "Unknown webhook %q: use %s.", in.Name, strings.Join(slices.Sorted(maps.Keys(c.Triggers)), ", ")), nil
+		return tool.Failure(
+			tool.ValidationError,
+			"Unknown webhook %q: use %s.",
+			in.Name,
+			strings.Join(slices.Sorted(maps.Keys(c.Triggers)), ", "),
+		), nil
 	}
 	body := []byte(in.Payload)
 	if len(body) == 0 {

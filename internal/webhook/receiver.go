@@ -137,7 +137,14 @@ func (r *Receiver) forget(id string) {
 
 // Serve serves a handler on a listener, with time limits for slow senders, until the listener is closed.
 func Serve(l net.Listener, h http.Handler) error {
-	s := &http.Server{Handler: h, ReadHeaderTimeout: bodyTime, ReadTimeout: bodyTime, WriteTimeout: 3 * bodyTime, IdleTimeout: bodyTime, MaxHeaderBytes: 16 << 10}
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: bodyTime,
+		ReadTimeout:       bodyTime,
+		WriteTimeout:      3 * bodyTime,
+		IdleTimeout:       bodyTime,
+		MaxHeaderBytes:    16 << 10,
+	}
 	s.SetKeepAlivesEnabled(false)
 	return s.Serve(l)
 }

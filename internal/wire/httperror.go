@@ -113,10 +113,31 @@ var signs = []struct {
 }{
 	{llm.ErrQuota,
 		[]string{"insufficient_quota", "quota_exceeded", "billing", "insufficient_balance", "payment_required", "credit", "servicequotaexceeded"},
-		[]string{"exceeded your current quota", "insufficient balance", "credit balance is too low", "billing hard limit", "out of credits", "insufficient credits", "requires more credits"}},
+		[]string{
+			"exceeded your current quota",
+			"insufficient balance",
+			"credit balance is too low",
+			"billing hard limit",
+			"out of credits",
+			"insufficient credits",
+			"requires more credits",
+		}},
 	{llm.ErrContextLength,
 		[]string{"context_length", "context_window", "request_too_large", "string_above_max_length"},
-		[]string{"context length", "context window", "prompt is too long", "maximum context", "input token count", "too many tokens", "exceeds the maximum number of tokens", "reduce the length", "input length and `max_tokens` exceed", "request too large", "input is too long", "exceeds the available context size"}},
+		[]string{
+			"context length",
+			"context window",
+			"prompt is too long",
+			"maximum context",
+			"input token count",
+			"too many tokens",
+			"exceeds the maximum number of tokens",
+			"reduce the length",
+			"input length and `max_tokens` exceed",
+			"request too large",
+			"input is too long",
+			"exceeds the available context size",
+		}},
 	{llm.ErrContentFilter,
 		[]string{"content_filter", "content_policy", "bio_policy", "misalignment_policy", "responsibleai", "moderation"},
 		[]string{"content management policy", "content policy", "safety system"}},
@@ -210,7 +231,9 @@ func snippet(body []byte) string {
 const redacted = "[redacted]"
 
 // keyShapes matches the API keys of known vendors, credentials in headers, and JWTs.
-var keyShapes = lazy.Regexp(`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}|\beyJ[a-z0-9_\-]{8,}\.eyJ[a-z0-9_\-]{8,}\.[a-z0-9_\-]{8,}`)
+var keyShapes = lazy.Regexp(
+	`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}|\beyJ[a-z0-9_\-]{8,}\.eyJ[a-z0-9_\-]{8,}\.[a-z0-9_\-]{8,}`,
+)
 
 // Redact replaces everything in text that looks like a credential.
 func Redact(text string) string { return keyShapes().ReplaceAllString(text, redacted) }

@@ -23,8 +23,10 @@ const (
 var (
 	word     = regexp.MustCompile(`[A-Za-z][\w'’-]*`)
 	genitive = regexp.MustCompile(`(?i)\bof (an?|the|its|their|this)\b`)
-	other    = regexp.MustCompile(`(?i)\b(the )?one that\b|\bones\b|\b(those|that) of\b|[^.?!] what (it|the|an?|is|was|they|this|has|had|each|every|no)\b` +
-		`|\bthere (is|are) (no|nobody|nothing)\b|\bnobody\b|\bpeople\b|\bsomebody\b|\bworks? too\b|\bsays? so\b`)
+	other    = regexp.MustCompile(
+		`(?i)\b(the )?one that\b|\bones\b|\b(those|that) of\b|[^.?!] what (it|the|an?|is|was|they|this|has|had|each|every|no)\b` +
+			`|\bthere (is|are) (no|nobody|nothing)\b|\bnobody\b|\bpeople\b|\bsomebody\b|\bworks? too\b|\bsays? so\b`,
+	)
 )
 
 // count holds a text's figures.
@@ -156,7 +158,10 @@ func exceeded(files []file) []string {
 		if c.rate() > limit {
 			problems = append(problems, fmt.Sprintf(
 				"%s: %.1f of 1,000 words are \"of a\", \"of the\", \"of its\" or similar, more than %v: write \"user settings\" instead of \"the settings of the user\"",
-				name, c.rate(), limit))
+				name,
+				c.rate(),
+				limit,
+			))
 		}
 	}
 	comments, docs := totals(files)

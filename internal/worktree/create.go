@@ -30,7 +30,11 @@ func (s Store) repository(ctx context.Context, from env.Environment) (r reposito
 	dir := from.Info().Dir
 	if !s.Trusted {
 		if why := gitrisk.Runs(ctx, from, dir); why != "" {
-			return r, fmt.Errorf("git might run programs configured in the repository of %s: %s; review the configuration and trust the project first", dir, why)
+			return r, fmt.Errorf(
+				"git might run programs configured in the repository of %s: %s; review the configuration and trust the project first",
+				dir,
+				why,
+			)
 		}
 	}
 	r.git = git{env: from, dir: dir}

@@ -44,7 +44,13 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 		options = append(options, "--work-tree="+g.tree)
 	}
 	c := env.Command{
-		Args: append(options, args...), Dir: g.dir, Stdin: strings.NewReader(g.stdin), Timeout: gitTimeout, MaxOutput: maxList,
+
+		Args:      append(options, args...),
+		Dir:       g.dir,
+		Stdin:     strings.NewReader(g.stdin),
+		Timeout:   gitTimeout,
+		MaxOutput: maxList,
+
 		Env: map[string]string{
 			"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0",
 			"GIT_LFS_SKIP_SMUDGE": "1", "GIT_PAGER": "cat", "GIT_EDITOR": "false", "LC_ALL": "C",

@@ -97,7 +97,19 @@ func (t *Tree) merge(ctx context.Context, theirs string) (m merged, err error) {
 	if m.files, err = t.changed(ctx, m.ours, m.result); err != nil {
 		return m, err
 	}
-	_, err = g.run(ctx, "diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "--output="+m.patch, m.ours, m.result)
+	_, err = g.run(
+		ctx,
+		"diff",
+		"--binary",
+		"--full-index",
+		"--no-renames",
+		"--no-ext-diff",
+		"--no-textconv",
+		"--ignore-submodules=none",
+		"--output="+m.patch,
+		m.ours,
+		m.result,
+	)
 	return m, err
 }
 
@@ -196,7 +208,17 @@ func (t *Tree) SaveBranch(ctx context.Context, to env.Environment, message strin
 		return "", err
 	}
 	into := git{env: to, dir: t.Top}
-	_, err = into.run(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance", t.private(), ref+":"+ref)
+	_, err = into.run(
+		ctx,
+		"fetch",
+		"--quiet",
+		"--no-tags",
+		"--no-write-fetch-head",
+		"--no-recurse-submodules",
+		"--no-auto-maintenance",
+		t.private(),
+		ref+":"+ref,
+	)
 	if err != nil {
 		return "", fmt.Errorf("branch %s could not be created in %s: %w", t.Branch(), t.Top, err)
 	}

@@ -112,7 +112,13 @@ func (s Store) Create(ctx context.Context, from env.Environment, o Options) (_ *
 	if err != nil {
 		return nil, err
 	}
-	t := &Tree{store: s, Info: Info{ID: key(r.top) + "/" + o.Name, Session: o.Session, From: from.Info().Dir, Top: r.top, Created: time.Now().UTC()}}
+	t := &Tree{store: s, Info: Info{
+		ID:      key(r.top) + "/" + o.Name,
+		Session: o.Session,
+		From:    from.Info().Dir,
+		Top:     r.top,
+		Created: time.Now().UTC(),
+	}}
 	t.place = s.place(t.ID)
 	if err := os.MkdirAll(filepath.Dir(t.place), 0o700); err != nil {
 		return nil, err

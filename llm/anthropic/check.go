@@ -12,7 +12,13 @@ import (
 func (p *plan) checkChoice(r *llm.Request) error {
 	chosen := r.ToolChoice.Mode == llm.ToolRequired || r.ToolChoice.Mode == llm.ToolNamed
 	if chosen && p.model.Rules.ForcedTools.Forbids(p.thinks) {
-		return llm.Errorf(llm.ErrConfiguration, "", "%s does not accept a forced tool; use the tool choice %q and say in the prompt which tool to call", r.Model, llm.ToolAuto)
+		return llm.Errorf(
+			llm.ErrConfiguration,
+			"",
+			"%s does not accept a forced tool; use the tool choice %q and say in the prompt which tool to call",
+			r.Model,
+			llm.ToolAuto,
+		)
 	}
 	return nil
 }

@@ -263,7 +263,11 @@ func finishReason(raw string) llm.FinishReason {
 
 // usage reads the token counts. inputTokens exclude cached tokens.
 func usage(raw wire.Value) llm.Usage {
-	u := llm.Usage{Output: raw.Get("outputTokens").Int(), CacheRead: raw.Get("cacheReadInputTokens").Int(), CacheWrite: raw.Get("cacheWriteInputTokens").Int()}
+	u := llm.Usage{
+		Output:     raw.Get("outputTokens").Int(),
+		CacheRead:  raw.Get("cacheReadInputTokens").Int(),
+		CacheWrite: raw.Get("cacheWriteInputTokens").Int(),
+	}
 	u.Input = raw.Get("inputTokens").Int() + u.CacheRead + u.CacheWrite
 	for it := raw.Get("cacheDetails").Elements(); it.Next(); {
 		if it.Value.Get("ttl").Is("1h") {

@@ -44,7 +44,14 @@ func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err e
 		return fixed, []byte("]}"), nil
 	}
 	// Later messages may follow these in the next request.
-	end := conversation{quirks: c.quirks, model: c.model, vision: c.vision, media: c.media, waiting: c.waiting, lastTool: c.lastTool}
+	end := conversation{
+		quirks:   c.quirks,
+		model:    c.model,
+		vision:   c.vision,
+		media:    c.media,
+		waiting:  c.waiting,
+		lastTool: c.lastTool,
+	}
 	if len(fixed) > 0 {
 		end.out.Buf = append(end.out.Buf, ',')
 	}

@@ -198,7 +198,13 @@ func (a *Account) redeem(ctx context.Context, g grant, try attempt, before saved
 	if before.Subject != "" && who.Subject != before.Subject {
 		return after, signInAgain("this is another ChatGPT account than before; to use it, run `reins login chatgpt --new`")
 	}
-	after = saved{HostID: before.HostID, ClientID: g.client, Subject: who.Subject, Email: who.Email, Scopes: []string{}}
+	after = saved{
+		HostID:   before.HostID,
+		ClientID: g.client,
+		Subject:  who.Subject,
+		Email:    who.Email,
+		Scopes:   []string{},
+	}
 	after.take(t, a.time())
 	if !after.signedIn() {
 		after = after.signedOut()

@@ -28,8 +28,13 @@ func private(f *os.File) error {
 // owned reports a file with permissions in the mask, or of another user.
 func owned(name string, info os.FileInfo, mask os.FileMode) error {
 	if got := info.Mode().Perm(); got&mask != 0 {
-		return fmt.Errorf("%s has the permissions %04o, so that other users can reach the ChatGPT sign-in; run `chmod go= %s`, and %s if they may have read it",
-			name, got, name, again)
+		return fmt.Errorf(
+			"%s has the permissions %04o, so that other users can reach the ChatGPT sign-in; run `chmod go= %s`, and %s if they may have read it",
+			name,
+			got,
+			name,
+			again,
+		)
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
 		return fmt.Errorf("%s belongs to another user (uid %d); delete it and %s", name, s.Uid, again)

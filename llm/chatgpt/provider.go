@@ -32,7 +32,12 @@ type Provider struct {
 // New returns a provider. The account needs no sign-in yet.
 func New(c Config) (*Provider, error) {
 	if c.BaseURL != "" {
-		return nil, llm.Errorf(llm.ErrConfiguration, "", "provider %s has no other base URL; remove it, or use provider openai with an API key", Name)
+		return nil, llm.Errorf(
+			llm.ErrConfiguration,
+			"",
+			"provider %s has no other base URL; remove it, or use provider openai with an API key",
+			Name,
+		)
 	}
 	catalogue, err := uncached(c.Catalogue)
 	if err != nil {
@@ -158,7 +163,11 @@ var explanations = []struct {
 	{"subscription_sharing_user_not_eligible", llm.ErrAccessDenied,
 		"this ChatGPT account cannot use its plan in other programs; it needs ChatGPT Plus or Pro, see " + UsageURL},
 	{"subscription_sharing_invalid_user", llm.ErrAuthentication, "OpenAI does not accept this ChatGPT account; " + again + " again"},
-	{"chatpass_v2_scope_not_authorized", llm.ErrAuthentication, "you did not allow Reins to use your ChatGPT plan; " + again + " and allow it"},
+	{
+		"chatpass_v2_scope_not_authorized",
+		llm.ErrAuthentication,
+		"you did not allow Reins to use your ChatGPT plan; " + again + " and allow it",
+	},
 }
 
 const workspaceLimit = "your part of the plan of your ChatGPT workspace is used up; an administrator of the workspace can allow more in its settings, " +

@@ -73,8 +73,10 @@ func (a *Account) load() (s saved, err error) {
 		return saved{}, configured(fmt.Errorf("%s is damaged; delete it and %s", a.file(), again))
 	}
 	if s.Version != version {
-		return saved{}, configured(fmt.Errorf("%s has version %d, but this program reads version %d; use the newer program, or delete the file and %s",
-			a.file(), s.Version, version, again))
+		return saved{}, configured(
+			fmt.Errorf("%s has version %d, but this program reads version %d; use the newer program, or delete the file and %s",
+				a.file(), s.Version, version, again),
+		)
 	}
 	return s, nil
 }

@@ -98,7 +98,11 @@ func (p awsProfile) external() bool {
 }
 
 func (p awsProfile) static() bedrock.Credentials {
-	return bedrock.Credentials{AccessKeyID: p.values["aws_access_key_id"], SecretAccessKey: p.values["aws_secret_access_key"], SessionToken: p.values["aws_session_token"]}
+	return bedrock.Credentials{
+		AccessKeyID:     p.values["aws_access_key_id"],
+		SecretAccessKey: p.values["aws_secret_access_key"],
+		SessionToken:    p.values["aws_session_token"],
+	}
 }
 
 // awsCredentials returns a function for the credentials and the name of their source. The function is nil without
@@ -158,7 +162,11 @@ func fromCommand(name string, args ...string) func(context.Context) (bedrock.Cre
 		if printed.Expiration.IsZero() {
 			printed.Expiration = time.Now().Add(time.Hour)
 		}
-		return bedrock.Credentials{AccessKeyID: printed.AccessKeyID, SecretAccessKey: printed.SecretAccessKey, SessionToken: printed.SessionToken}, printed.Expiration, nil
+		return bedrock.Credentials{
+			AccessKeyID:     printed.AccessKeyID,
+			SecretAccessKey: printed.SecretAccessKey,
+			SessionToken:    printed.SessionToken,
+		}, printed.Expiration, nil
 	}}
 	return source.get
 }

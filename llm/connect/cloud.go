@@ -185,7 +185,11 @@ func openVertex(c Config) (llm.Provider, error) {
 	location := cmp.Or(c.env("GOOGLE_CLOUD_LOCATION"), c.env("GOOGLE_CLOUD_REGION"), "global")
 	switch {
 	case account.token == nil && base == "":
-		return nil, notConfigured(name, "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a key file or %s to an access token", googleToken)
+		return nil, notConfigured(
+			name,
+			"run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a key file or %s to an access token",
+			googleToken,
+		)
 	case project == "" && base == "":
 		return nil, notConfigured(name, "set GOOGLE_CLOUD_PROJECT to the ID of your project")
 	case !isLabel(location):

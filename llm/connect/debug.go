@@ -106,7 +106,8 @@ func (l *debugLog) header(mark string, h http.Header) {
 		}
 		value := strings.Join(h[name], ", ")
 		if lower := strings.ToLower(name); strings.Contains(lower, "auth") || strings.Contains(lower, "key") ||
-			strings.Contains(lower, "token") && !strings.Contains(lower, "ratelimit") || strings.Contains(lower, "cookie") || strings.Contains(lower, "secret") {
+			strings.Contains(lower, "token") &&
+				!strings.Contains(lower, "ratelimit") || strings.Contains(lower, "cookie") || strings.Contains(lower, "secret") {
 			value = "[redacted]"
 		}
 		l.print("%s %s: %s", mark, name, value)

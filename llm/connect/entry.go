@@ -84,7 +84,14 @@ func (e Entry) open(c Config) (llm.Provider, error) {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "provider %s has no base URL", e.Name)
 	}
 	to := llm.Endpoint{
-		Name: e.Name, BaseURL: e.BaseURL, APIKey: e.Key, KeyFrom: e.KeyFrom, Header: e.Header, HTTPClient: c.HTTPClient, Limits: c.Limits,
+
+		Name:       e.Name,
+		BaseURL:    e.BaseURL,
+		APIKey:     e.Key,
+		KeyFrom:    e.KeyFrom,
+		Header:     e.Header,
+		HTTPClient: c.HTTPClient,
+		Limits:     c.Limits,
 	}
 	catalogue, err := Catalogue(c.Catalogue, c.Entries)
 	if err != nil {
@@ -109,7 +116,14 @@ func (e Entry) open(c Config) (llm.Provider, error) {
 	case "gemini":
 		return gemini.New(gemini.Config{Endpoint: to, Catalogue: catalogue}), nil
 	}
-	return nil, llm.Errorf(llm.ErrConfiguration, "", "provider %s has the unknown protocol %q; use %s", e.Name, e.Protocol, strings.Join(Protocols(), ", "))
+	return nil, llm.Errorf(
+		llm.ErrConfiguration,
+		"",
+		"provider %s has the unknown protocol %q; use %s",
+		e.Name,
+		e.Protocol,
+		strings.Join(Protocols(), ", "),
+	)
 }
 
 // Catalogue returns a catalogue with the models of entries, after the others. Nil means llm.DefaultCatalogue().

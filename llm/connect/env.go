@@ -79,11 +79,25 @@ func (c Config) nothing() error {
 	for i := range presets {
 		p := &presets[i]
 		if key, from := c.key(strings.Fields(p.keys)...); key != "" && from != "GITHUB_TOKEN" {
-			return llm.Errorf(llm.ErrConfiguration, "", "no provider is chosen: %s is set, so use --provider %s or `reins config set provider %[2]s`", from, p.name)
+			return llm.Errorf(
+				llm.ErrConfiguration,
+				"",
+				"no provider is chosen: %s is set, so use --provider %s or `reins config set provider %[2]s`",
+				from,
+				p.name,
+			)
 		}
 	}
-	return llm.Errorf(llm.ErrConfiguration, "", "no provider is configured: set %s, %s, %s or %s, or choose one of `reins providers list` with --provider; "+
-		"`reins demo` needs no key", openaiKey, anthropicKey, geminiKey, chatURL)
+	return llm.Errorf(
+		llm.ErrConfiguration,
+		"",
+		"no provider is configured: set %s, %s, %s or %s, or choose one of `reins providers list` with --provider; "+
+			"`reins demo` needs no key",
+		openaiKey,
+		anthropicKey,
+		geminiKey,
+		chatURL,
+	)
 }
 
 // planToken returns an error if the key for Anthropic's own API is a Claude plan token.

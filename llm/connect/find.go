@@ -143,7 +143,13 @@ func (t target) servers(ctx context.Context) ([]Server, error) {
 	}
 	srv, err := t.listAny(ctx, t.base)
 	if err != nil {
-		return nil, llm.Errorf(llm.ErrConfiguration, "", "no model given, and %s does not list its models (%w): choose one (--model)", wire.RedactURL(t.base), err)
+		return nil, llm.Errorf(
+			llm.ErrConfiguration,
+			"",
+			"no model given, and %s does not list its models (%w): choose one (--model)",
+			wire.RedactURL(t.base),
+			err,
+		)
 	}
 	if t.provider != "local" && srv.Name == "" && len(srv.Models) > 1 {
 		srv.several = true
@@ -162,7 +168,15 @@ func (t target) unknown(model string) llm.Model {
 		m.Reasoning = true // it may be
 	}
 	return llm.Model{
-		ID: model, Provider: t.provider, Name: cmp.Or(m.Name, model), Tools: true, Vision: m.Vision, Reasoning: m.Reasoning, Thinking: m.Thinking, Efforts: m.Efforts,
+
+		ID:        model,
+		Provider:  t.provider,
+		Name:      cmp.Or(m.Name, model),
+		Tools:     true,
+		Vision:    m.Vision,
+		Reasoning: m.Reasoning,
+		Thinking:  m.Thinking,
+		Efforts:   m.Efforts,
 	}
 }
 
@@ -177,7 +191,13 @@ func (t target) choose(ctx context.Context, servers []Server, model string) (Ser
 		return Server{}, llm.Model{}, missing(servers, model)
 	}
 	if s := servers[0]; s.several {
-		return Server{}, llm.Model{}, llm.Errorf(llm.ErrConfiguration, "", "no model given: choose one of provider %s (--model), such as %s", t.provider, strings.Join(s.Models[:min(len(s.Models), 5)], ", "))
+		return Server{}, llm.Model{}, llm.Errorf(
+			llm.ErrConfiguration,
+			"",
+			"no model given: choose one of provider %s (--model), such as %s",
+			t.provider,
+			strings.Join(s.Models[:min(len(s.Models), 5)], ", "),
+		)
 	}
 	const most = 32 // models to ask for
 	var first *Server
@@ -195,7 +215,12 @@ func (t target) choose(ctx context.Context, servers []Server, model string) (Ser
 		}
 	}
 	if first == nil {
-		return Server{}, llm.Model{}, llm.Errorf(llm.ErrConfiguration, "local", "%s has no models; load one, or choose one with --model", names(servers))
+		return Server{}, llm.Model{}, llm.Errorf(
+			llm.ErrConfiguration,
+			"local",
+			"%s has no models; load one, or choose one with --model",
+			names(servers),
+		)
 	}
 	return *first, t.unknown(first.Models[0]), nil
 }

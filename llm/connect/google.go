@@ -116,7 +116,12 @@ func (c Config) googleFile(path string, data []byte) (a googleAccount, err error
 	case "authorized_user":
 		a.quota = f.QuotaProjectID
 		form = func() (url.Values, error) {
-			return url.Values{"grant_type": {"refresh_token"}, "client_id": {f.ClientID}, "client_secret": {f.ClientSecret}, "refresh_token": {f.RefreshToken}}, nil
+			return url.Values{
+				"grant_type":    {"refresh_token"},
+				"client_id":     {f.ClientID},
+				"client_secret": {f.ClientSecret},
+				"refresh_token": {f.RefreshToken},
+			}, nil
 		}
 	default:
 		a.token = fromGcloud("auth", "application-default", "print-access-token")

@@ -90,7 +90,13 @@ func (c Config) unknown(name string) error {
 	for _, e := range c.Entries {
 		names = append(names, e.Name)
 	}
-	return llm.Errorf(llm.ErrConfiguration, "", "unknown provider %q; use one of: %s, or one that `reins providers list` shows", name, strings.Join(names, ", "))
+	return llm.Errorf(
+		llm.ErrConfiguration,
+		"",
+		"unknown provider %q; use one of: %s, or one that `reins providers list` shows",
+		name,
+		strings.Join(names, ", "),
+	)
 }
 
 func (c Config) openLocal(ctx context.Context) (llm.Provider, error) {

@@ -44,7 +44,13 @@ func (c Config) Ready(name string) bool {
 func (c Config) List() []Status {
 	list := c.listNames()
 	for _, e := range c.Entries {
-		s := Status{Name: e.Name, Protocol: cmp.Or(e.Protocol, chatAPI), BaseURL: wire.RedactURL(e.BaseURL), Ready: true, From: "configuration"}
+		s := Status{
+			Name:     e.Name,
+			Protocol: cmp.Or(e.Protocol, chatAPI),
+			BaseURL:  wire.RedactURL(e.BaseURL),
+			Ready:    true,
+			From:     "configuration",
+		}
 		if e.KeyFrom != "" {
 			s.From = e.KeyFrom
 		}
@@ -101,7 +107,14 @@ func (c Config) presetStatus(p *preset) Status {
 	keys := strings.Fields(p.keys)
 	value, from := c.key(keys...)
 	_, err := c.presetKey(p)
-	s := Status{Name: p.name, Aliases: strings.Fields(p.aliases), Protocol: p.speaks, BaseURL: c.base(p.base), Keys: keys, Model: p.model}
+	s := Status{
+		Name:     p.name,
+		Aliases:  strings.Fields(p.aliases),
+		Protocol: p.speaks,
+		BaseURL:  c.base(p.base),
+		Keys:     keys,
+		Model:    p.model,
+	}
 	s.Ready, s.From = err == nil && !(p.optional && value == ""), from
 	return s.found()
 }

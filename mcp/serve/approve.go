@@ -27,7 +27,9 @@ const (
 )
 
 // form is the answer schema.
-var form = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Whether this call may run","enum":["allow once","deny"],"default":"deny"}},"required":["decision"]}`)
+var form = json.RawMessage(
+	`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Whether this call may run","enum":["allow once","deny"],"default":"deny"}},"required":["decision"]}`,
+)
 
 // approver approves or refuses one call.
 type approver struct {
@@ -59,7 +61,9 @@ func (a *approver) approve(ctx context.Context, r tool.Request) (tool.Approval, 
 		text = secrets.Text(text) // clients may show it to a model
 	}
 	if len(text) > maxQuestion {
-		return tool.Approval{Message: fmt.Sprintf("it needs approval (%s), but it is too large to be shown to the user; make smaller changes", r.Decision.Reason)}, nil
+		return tool.Approval{
+			Message: fmt.Sprintf("it needs approval (%s), but it is too large to be shown to the user; make smaller changes", r.Decision.Reason),
+		}, nil
 	}
 	ask := &sdk.ElicitParams{Mode: "form", Message: text, RequestedSchema: form}
 	if client.ProtocolVersion < asksByResult {
@@ -70,7 +74,8 @@ func (a *approver) approve(ctx context.Context, r tool.Request) (tool.Approval, 
 		return approval(res), nil
 	}
 	about := digest(r.Spec.Name, string(r.Call.Args), text)
-	if res, ok := a.req.Params.InputResponses[questionKey].(*sdk.ElicitResult); ok && a.server.open.answered(a.req.Params.RequestState, about) {
+	if res, ok := a.req.Params.InputResponses[questionKey].(*sdk.ElicitResult); ok &&
+		a.server.open.answered(a.req.Params.RequestState, about) {
 		return approval(res), nil
 	}
 	a.question = &sdk.CallToolResult{

@@ -23,7 +23,13 @@ func (s *Server) call(ctx context.Context, req *sdk.CallToolRequest, out *result
 	pipe := *s.config.Pipeline
 	pipe.Approve = ask.approve
 	pipe.Middleware = append([]tool.Middleware{s.limit}, pipe.Middleware...)
-	c := tool.Call{ID: "mcp_" + rand.Text(), Name: req.Params.Name, Args: req.Params.Arguments, Env: s.config.Env, Vision: true}
+	c := tool.Call{
+		ID:     "mcp_" + rand.Text(),
+		Name:   req.Params.Name,
+		Args:   req.Params.Arguments,
+		Env:    s.config.Env,
+		Vision: true,
+	}
 	var shown *progress
 	if token := req.Params.GetProgressToken(); token != nil {
 		shown = showProgress(ctx, req.Session, token)

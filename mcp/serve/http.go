@@ -68,7 +68,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, c HTTPConfig) error 
 	requests, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: timeouts.header, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+
+		Handler:           h,
+		ReadHeaderTimeout: timeouts.header,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+
 		BaseContext: func(net.Listener) context.Context { return requests },
 	}
 	stop := context.AfterFunc(ctx, func() {
@@ -99,7 +104,13 @@ func (s *Server) Handler(c HTTPConfig) (http.Handler, error) {
 		c.SessionTimeout = sessionTimeout
 	}
 	get := func(*http.Request) *sdk.Server { return s.sdk }
-	h := &handler{server: s, config: c, delays: timeouts, token: sha256.Sum256([]byte(c.Token)), slots: make(chan struct{}, maxRequests)}
+	h := &handler{
+		server: s,
+		config: c,
+		delays: timeouts,
+		token:  sha256.Sum256([]byte(c.Token)),
+		slots:  make(chan struct{}, maxRequests),
+	}
 	if c.EventStore != nil {
 		h.outliving, _ = s.track(context.Background())
 	}
@@ -219,7 +230,8 @@ func (h *handler) refuse(req *http.Request) (status int, problem string) {
 // any name resolve to this machine, but not an address.
 func (h *handler) known(host string) bool {
 	_, err := netip.ParseAddr(host)
-	return err == nil || strings.EqualFold(host, "localhost") || slices.ContainsFunc(h.config.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
+	return err == nil || strings.EqualFold(host, "localhost") ||
+		slices.ContainsFunc(h.config.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
 // hostname returns the name or address in a Host header.

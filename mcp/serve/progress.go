@@ -40,7 +40,8 @@ func showProgress(ctx context.Context, session *sdk.ServerSession, token any) *p
 			case <-p.ending:
 			}
 			text, sent := p.take()
-			if text != "" && session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Message: text, Progress: float64(sent)}) != nil {
+			if text != "" &&
+				session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Message: text, Progress: float64(sent)}) != nil {
 				return
 			}
 			select {

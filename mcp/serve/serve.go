@@ -83,7 +83,12 @@ func New(c Config) (*Server, error) {
 		c.Options.Capabilities = &sdk.ServerCapabilities{}
 	}
 	s := &Server{
-		config: c, slots: make(chan struct{}, c.MaxCalls), running: make(map[*running]struct{}), requests: make(map[string]*origin),
+
+		config:   c,
+		slots:    make(chan struct{}, c.MaxCalls),
+		running:  make(map[*running]struct{}),
+		requests: make(map[string]*origin),
+
 		sdk: sdk.NewServer(&sdk.Implementation{Name: c.Name, Version: c.Version}, &c.Options),
 	}
 	for _, spec := range c.Pipeline.Registry.Specs() {

@@ -230,7 +230,8 @@ func (j *judge) path(f file) policy.Decision {
 	if f.Kind == policy.Read && (!inside || secret) {
 		j.reveal = append(j.reveal, f.Target)
 	}
-	if r, ok := find(j.rules.Allow, func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) && (!secret || r.specific()) }); ok && (j.q.Mode != policy.ModePlan || f.Kind == policy.Read) {
+	if r, ok := find(j.rules.Allow, func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) && (!secret || r.specific()) }); ok &&
+		(j.q.Mode != policy.ModePlan || f.Kind == policy.Read) {
 		if f.Kind == policy.Read {
 			return in(byRule(policy.Allow, r, what), policy.BoxRead)
 		}

@@ -82,7 +82,13 @@ func (j *judge) settle(d policy.Decision) policy.Decision {
 		if slices.Contains(firm, d.Code) && d.Code != "asked_by_rule" {
 			return d
 		}
-		return policy.Decision{Verdict: policy.Allow, Code: "bypass", Rule: j.mode(), Reason: d.Reason, Reveal: d.Reveal}
+		return policy.Decision{
+			Verdict: policy.Allow,
+			Code:    "bypass",
+			Rule:    j.mode(),
+			Reason:  d.Reason,
+			Reveal:  d.Reveal,
+		}
 	case policy.ModeDontAsk:
 		d.Verdict, d.Reason = policy.Deny, d.Reason+" (mode dontAsk denies what would need approval)"
 	case policy.ModePlan:
@@ -239,8 +245,20 @@ func (j *judge) effect(e shell.Effect, line string) policy.Decision {
 	strictest := j.reads()
 	for _, x := range e.Accesses {
 		d := j.file(file{
-			Access: policy.Access{Kind: policy.Kind(x.Kind), Target: x.Path}, glob: x.Glob, deep: x.Deep, visible: x.Visible, names: x.Names, follow: x.Follow,
-			split: x.Split, whole: x.Whole, command: ok && !granted.everything(), line: true, lifted: lifted, wanted: naming(e, line),
+
+			Access:  policy.Access{Kind: policy.Kind(x.Kind), Target: x.Path},
+			glob:    x.Glob,
+			deep:    x.Deep,
+			visible: x.Visible,
+			names:   x.Names,
+			follow:  x.Follow,
+
+			split:   x.Split,
+			whole:   x.Whole,
+			command: ok && !granted.everything(),
+			line:    true,
+			lifted:  lifted,
+			wanted:  naming(e, line),
 		})
 		if outweighs(d, strictest) {
 			strictest = d
@@ -256,7 +274,12 @@ func (j *judge) effect(e shell.Effect, line string) policy.Decision {
 	}
 	for _, m := range e.Mentions {
 		if why := protects(j.q.Workspace, m); why != "" && !j.named(j.rules.Allow, m) {
-			return policy.Decision{Verdict: policy.Ask, Code: "protected", Rule: "protected " + why, Reason: what + " may write " + m + ", which is protected"}
+			return policy.Decision{
+				Verdict: policy.Ask,
+				Code:    "protected",
+				Rule:    "protected " + why,
+				Reason:  what + " may write " + m + ", which is protected",
+			}
 		}
 	}
 	for _, r := range j.rules.Ask {

@@ -99,7 +99,8 @@ func (j *judge) neverEffect(e shell.Effect, what, line string) (policy.Decision,
 	w := j.q.Workspace
 	for _, m := range e.Mentions {
 		target := fold(w.Paths.ToSlash(m))
-		if (isKey(w, target, false) || isKey(w, target, true)) && !signsIn(e.Words, m) && !j.lifts(file{Access: policy.Access{Kind: policy.Read, Target: m}}) {
+		if (isKey(w, target, false) || isKey(w, target, true)) && !signsIn(e.Words, m) &&
+			!j.lifts(file{Access: policy.Access{Kind: policy.Read, Target: m}}) {
 			return never("private keys", what+": it gets "+m+", which is or holds a private key or a cloud credential", naming(e, line)), true
 		}
 	}

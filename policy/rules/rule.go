@@ -45,7 +45,10 @@ type Policy struct {
 var families = map[string][]policy.Kind{
 	"Bash": {policy.Exec}, "Shell": {policy.Exec},
 	"Read": {policy.Read}, "Grep": {policy.Read}, "Glob": {policy.Read}, "LS": {policy.Read},
-	"Edit": {policy.Write, policy.Delete}, "Write": {policy.Write, policy.Delete}, "MultiEdit": {policy.Write, policy.Delete}, "NotebookEdit": {policy.Write, policy.Delete},
+	"Edit": {
+		policy.Write,
+		policy.Delete,
+	}, "Write": {policy.Write, policy.Delete}, "MultiEdit": {policy.Write, policy.Delete}, "NotebookEdit": {policy.Write, policy.Delete},
 	"Delete": {policy.Delete}, "WebFetch": {policy.Connect},
 }
 
@@ -324,7 +327,18 @@ func split(words []string) (plain []string, options []string) {
 }
 
 // longForms are the long names of letters that deny rules often name.
-var longForms = map[string]string{"-r": "--recursive", "-R": "--recursive", "-f": "--force", "-d": "--delete", "-D": "--delete", "-n": "--dry-run", "-v": "--verbose", "-a": "--all", "-i": "--in-place", "-o": "--output"}
+var longForms = map[string]string{
+	"-r": "--recursive",
+	"-R": "--recursive",
+	"-f": "--force",
+	"-d": "--delete",
+	"-D": "--delete",
+	"-n": "--dry-run",
+	"-v": "--verbose",
+	"-a": "--all",
+	"-i": "--in-place",
+	"-o": "--output",
+}
 
 // matchLoosely reports whether a command has the plain words, as its first ones, and all the options.
 func matchLoosely(plain, options, words []string) (yes, maybe bool) {
@@ -344,7 +358,8 @@ func matchLoosely(plain, options, words []string) (yes, maybe bool) {
 
 func sameOption(rule, given string) bool {
 	return rule == given || longForms[rule] != "" && len(given) > 2 && strings.HasPrefix(longForms[rule], given) || longForms[given] != "" && longForms[given] == rule ||
-		strings.EqualFold(rule, given) && strings.EqualFold(rule, "-r") || strings.HasPrefix(rule, "--") && len(given) > 3 && strings.HasPrefix(rule, given)
+		strings.EqualFold(rule, given) && strings.EqualFold(rule, "-r") ||
+		strings.HasPrefix(rule, "--") && len(given) > 3 && strings.HasPrefix(rule, given)
 }
 
 // leading reports whether words begin with the plain ones if options are skipped, each with or without a value.
@@ -403,7 +418,8 @@ func hostOf(target string) string {
 	if at := strings.LastIndexByte(target, '@'); at >= 0 {
 		target = target[at+1:]
 	}
-	if i := strings.LastIndexByte(target, ':'); i >= 0 && !strings.HasSuffix(target, "]") && strings.Count(target, ":") == 1 || i >= 0 && strings.Contains(target, "]:") {
+	if i := strings.LastIndexByte(target, ':'); i >= 0 && !strings.HasSuffix(target, "]") && strings.Count(target, ":") == 1 ||
+		i >= 0 && strings.Contains(target, "]:") {
 		target = target[:i]
 	}
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(target, "[]")), ".")

@@ -104,7 +104,8 @@ func (j *judge) needs() (list []offer) {
 					add(rule, text)
 				}
 				for _, x := range e.Accesses {
-					if j.file(file{Access: policy.Access{Kind: policy.Kind(x.Kind), Target: x.Path}, glob: x.Glob}).Verdict == policy.Ask && len(e.Words) == 0 {
+					if j.file(file{Access: policy.Access{Kind: policy.Kind(x.Kind), Target: x.Path}, glob: x.Glob}).Verdict == policy.Ask &&
+						len(e.Words) == 0 {
 						add(j.pathRule(policy.Access{Kind: policy.Kind(x.Kind), Target: x.Path}))
 					}
 				}
@@ -133,7 +134,10 @@ func (j *judge) asking(a policy.Access) (list []shell.Effect) {
 	if dir == "" {
 		dir = j.q.Workspace.Dir
 	}
-	effects, err := shell.Analyze(a.Target, shell.Options{Dir: dir, Home: j.q.Workspace.Home, Paths: j.q.Workspace.Paths, Shell: j.q.Workspace.Shell})
+	effects, err := shell.Analyze(
+		a.Target,
+		shell.Options{Dir: dir, Home: j.q.Workspace.Home, Paths: j.q.Workspace.Paths, Shell: j.q.Workspace.Shell},
+	)
 	if err != nil {
 		return nil
 	}
@@ -167,7 +171,9 @@ func (j *judge) prefix(e shell.Effect) (rule, text string) {
 	switch {
 	case widens || interprets(words) != nil:
 	case known && n < len(words) && !slices.ContainsFunc(words[1:n+1], func(w string) bool { return strings.HasPrefix(w, "-") || w == shell.Unset }):
-		if words[0] != "git" && n == 1 && len(words) > 2 && (words[1] == "run" || words[1] == "exec" || words[1] == "x" || words[1] == "compose") && !strings.HasPrefix(words[2], "-") {
+		if words[0] != "git" && n == 1 && len(words) > 2 &&
+			(words[1] == "run" || words[1] == "exec" || words[1] == "x" || words[1] == "compose") &&
+			!strings.HasPrefix(words[2], "-") {
 			n++
 		}
 		words, more = words[:n+1], true

@@ -23,7 +23,8 @@ func Within(ctx context.Context, q policy.Query, rules []Rule) bool {
 func (j *judge) names(a policy.Access) bool {
 	if a.Kind != policy.Exec {
 		return slices.ContainsFunc(j.rules.Allow, func(r Rule) bool {
-			return a.Kind == policy.Connect && r.connects(a.Target, true) || a.Kind != policy.Connect && j.concerns(r, file{Access: a}) && r.matches(j.q.Workspace, a.Target)
+			return a.Kind == policy.Connect && r.connects(a.Target, true) ||
+				a.Kind != policy.Connect && j.concerns(r, file{Access: a}) && r.matches(j.q.Workspace, a.Target)
 		})
 	}
 	w := j.q.Workspace
