@@ -33,7 +33,11 @@ func (s *Session) fire(ctx context.Context, in hook.Input) hook.Output {
 	if !hooks.Has(in.Event) { // the usual case
 		return hook.Output{}
 	}
-	in.Session, in.Dir, in.Mode, in.Agent, in.AgentType = s.id, s.dir(), string(cmp.Or(s.Mode(), policy.ModeDefault)), s.path, s.config.kind
+	in.Session = s.id
+	in.Dir = s.dir()
+	in.Mode = string(cmp.Or(s.Mode(), policy.ModeDefault))
+	in.Agent = s.path
+	in.AgentType = s.config.kind
 	r := hooks.Run(ctx, s.hookEnv(), in)
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

@@ -74,7 +74,9 @@ func (s *Session) describe(ctx context.Context) error {
 	total := s.Total()
 	s.tree.mu.Lock()
 	m, set := &s.meta, s.state.Setup()
-	m.Provider, m.Model, m.Dir = set.Provider, set.Model, s.dir()
+	m.Provider = set.Provider
+	m.Model = set.Model
+	m.Dir = s.dir()
 	m.Turns, m.Usage = s.state.Turns(), total.Usage
 	m.Usage.Raw, m.Cost = nil, nil
 	if total.Cost.Known {

@@ -44,10 +44,14 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 		failure := asEvent(got.err)
 		failure.Item = s.refused(r, got.err)
 		spent, complete := llm.Spent(got.err)
-		end.Error, end.Partial, end.Usage = &failure, got.partial, spent
+		end.Error = &failure
+		end.Partial = got.partial
+		end.Usage = spent
 		end.Incomplete = end.Incomplete || !complete
 	} else {
-		end.Usage, end.Finish, end.Detail = got.resp.Usage, got.resp.Finish.Reason, got.resp.Finish.Detail
+		end.Usage = got.resp.Usage
+		end.Finish = got.resp.Finish.Reason
+		end.Detail = got.resp.Finish.Detail
 		end.Dropped = got.resp.Dropped
 		s.recordAnswer(call, a.Purpose, got.resp, &end)
 	}
@@ -108,7 +112,9 @@ func (s *Session) startCall(r *llm.Request, purpose event.Purpose, tools string)
 // request returns a request and a digest of its tools.
 func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, string, error) {
 	s.tree.mu.Lock()
-	set, k, c := s.state.Effective(), s.kit, s.now
+	set := s.state.Effective()
+	k := s.kit
+	c := s.now
 	r := &llm.Request{
 
 		Provider:       set.Provider,

@@ -76,7 +76,9 @@ var (
 // outcome returns how the work ended.
 func (s *Session) outcome(end step.Stop) (Outcome, error) {
 	s.tree.mu.Lock()
-	used, text, refused := s.state.SinceInput(), s.state.Text(), s.state.Refused()
+	used := s.state.SinceInput()
+	text := s.state.Text()
+	refused := s.state.Refused()
 	s.tree.mu.Unlock()
 	out := Outcome{
 

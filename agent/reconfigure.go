@@ -220,7 +220,11 @@ func (c *Config) adapt(ctx context.Context) error {
 	if set.Tools != nil {
 		c.Tools = set.Tools
 	}
-	c.Options, c.Vision, c.Unary, c.Serial, c.ContextWindow = set.Options, set.Vision, set.Unary, set.Serial, set.ContextWindow
+	c.Options = set.Options
+	c.Vision = set.Vision
+	c.Unary = set.Unary
+	c.Serial = set.Serial
+	c.ContextWindow = set.ContextWindow
 	c.System = cmp.Or(set.System, c.System)
 	return nil
 }
@@ -264,7 +268,9 @@ func (ch Change) apply(c *Config) {
 // changeTools changes the tools. Earlier additions and removals also apply to a new model's tools.
 func (c *Config) changeTools(ch Change) error {
 	if ch.Tools != nil {
-		c.Tools, c.added, c.removed = ch.Tools, nil, nil
+		c.Tools = ch.Tools
+		c.added = nil
+		c.removed = nil
 	}
 	if err := tool.CheckNames(ch.Add...); err != nil {
 		return err
@@ -306,9 +312,13 @@ func (s *Session) applyChanges() {
 		return
 	}
 	last := s.changes[len(s.changes)-1]
-	before, dir, tools := s.setup(), s.now.Env.Info().Dir, s.kit.definitions
+	before := s.setup()
+	dir := s.now.Env.Info().Dir
+	tools := s.kit.definitions
 	set := slices.ContainsFunc(s.changes, func(c change) bool { return c.mode })
-	s.now, s.kit, s.changes = last.config, last.kit, nil
+	s.now = last.config
+	s.kit = last.kit
+	s.changes = nil
 	d := event.Settings{Setup: s.setup(), ModeSet: set && s.now.Mode != s.tree.fold.Mode()}
 	if c := s.now.System; c != s.state.System() {
 		d.System = c

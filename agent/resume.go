@@ -21,7 +21,10 @@ func (c *Config) newLog() (journal, error) {
 		return event.NewJournal(&event.Log{}, nil, 0), nil
 	}
 	m := c.Meta
-	m.ID, m.Provider, m.Model, m.Dir = c.ID, c.Provider, c.Model, c.Env.Info().Dir
+	m.ID = c.ID
+	m.Provider = c.Provider
+	m.Model = c.Model
+	m.Dir = c.Env.Info().Dir
 	w, err := c.Store.Create(context.Background(), m)
 	if err != nil {
 		return nil, err

@@ -198,7 +198,9 @@ func (s *Session) send(ctx context.Context, call, message string) error {
 	gone := s.closing || s.status() == ended
 	if !gone {
 		start := s.spawned
-		start.Call, start.Task, start.Model = call, message, s.state.Effective().Model
+		start.Call = call
+		start.Task = message
+		start.Model = s.state.Effective().Model
 		s.parent.note(start)
 	}
 	s.tree.mu.Unlock()
@@ -284,7 +286,10 @@ func (s *Session) revive(ctx context.Context, start event.SubagentStart) error {
 		return err
 	}
 	if was.Model != "" {
-		c.Provider, c.Effort, c.ThinkingBudget, c.Timeouts = was.Provider, was.Effort, was.ThinkingBudget, was.Timeouts
+		c.Provider = was.Provider
+		c.Effort = was.Effort
+		c.ThinkingBudget = was.ThinkingBudget
+		c.Timeouts = was.Timeouts
 	}
 	child, err := build(c, start.ID, s, s.log, s.tree)
 	if err != nil {
@@ -434,7 +439,9 @@ func (s *Session) info() AgentInfo {
 		Task:    userText(slices.Backward(s.state.Messages()), 200),
 	}
 	spent := s.tree.fold.Spent(s.path)
-	info.Usage, info.Cost, info.Mail = spent.Usage, spent.Cost(), s.state.Waiting()
+	info.Usage = spent.Usage
+	info.Cost = spent.Cost()
+	info.Mail = s.state.Waiting()
 	if s.parent != nil {
 		info.Status = s.status()
 	}

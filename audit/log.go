@@ -175,7 +175,9 @@ func (l *Log) append(e Entry) error {
 	if err := l.write(b); err != nil {
 		return err
 	}
-	l.last.Seq, l.last.Hash, l.size = line.Seq, line.Hash, l.size+int64(len(b))
+	l.last.Seq = line.Seq
+	l.last.Hash = line.Hash
+	l.size = l.size + int64(len(b))
 	return nil
 }
 
@@ -216,7 +218,9 @@ func (l *Log) catchUp() (torn string, err error) {
 		end = saved
 	}
 	end.Dropped = saved.Dropped
-	l.last, l.was, l.size = end, mine, mine.Size()
+	l.last = end
+	l.was = mine
+	l.size = mine.Size()
 	return torn, nil
 }
 

@@ -54,7 +54,9 @@ func newServer() (*server, error) {
 func (s *server) play(sc script, onLast func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.script, s.calls, s.onLast = sc, nil, onLast
+	s.script = sc
+	s.calls = nil
+	s.onLast = onLast
 }
 
 // taken returns the run's calls so far.

@@ -116,7 +116,9 @@ func (sc *scan) node(name string, st search.TreeStat) (node, bool) {
 			n.pending = true
 			return n, true
 		}
-		n.kind, n.hash, n.settled = old.kind, old.hash, true
+		n.kind = old.kind
+		n.hash = old.hash
+		n.settled = true
 	case fs.ModeDir:
 		n.kind = dirKind
 		f := sc.snap.add(join(sc.at.path, name))

@@ -55,7 +55,9 @@ func (m *Meter) Reported(u llm.Usage) {
 		// The count is below the estimate for the messages alone, so the ratio must be wrong.
 		m.ratio = bounded(float64(m.all.bytes) / float64(text))
 	}
-	m.counted, m.exact, m.since = total, true, load{}
+	m.counted = total
+	m.exact = true
+	m.since = load{}
 	m.overhead = max(0, total-m.tokens(m.all))
 }
 
@@ -104,7 +106,10 @@ func (m Meter) Overhead() int64 { return m.overhead }
 
 // Reset replaces the whole conversation. The calibration stays.
 func (m *Meter) Reset(msgs []llm.Message) {
-	m.counted, m.exact, m.since, m.all = 0, false, load{}, load{}
+	m.counted = 0
+	m.exact = false
+	m.since = load{}
+	m.all = load{}
 	for _, msg := range msgs {
 		m.all = m.all.add(messageLoad(msg))
 	}

@@ -70,7 +70,9 @@ func (m Meta) inherit(parent Meta, at Seq) Meta {
 	if m.Tags == nil {
 		m.Tags = parent.Tags
 	}
-	m.Parent, m.ForkedAt, m.Imported = parent.ID, at, min(parent.Imported, at+1)
+	m.Parent = parent.ID
+	m.ForkedAt = at
+	m.Imported = min(parent.Imported, at+1)
 	return m
 }
 
@@ -221,9 +223,13 @@ func (f *forker) describe(ctx context.Context, parent Meta) error {
 	m.ForkedAt = f.last
 	if f.at == parent.Last {
 		parent = parent.Clone()
-		m.Turns, m.Usage, m.Cost = parent.Turns, parent.Usage, parent.Cost
+		m.Turns = parent.Turns
+		m.Usage = parent.Usage
+		m.Cost = parent.Cost
 	} else {
-		m.Turns, m.Usage, m.Cost = f.spent.Turns, f.spent.Total.Usage, f.spent.Total.Cost().Pointer()
+		m.Turns = f.spent.Turns
+		m.Usage = f.spent.Total.Usage
+		m.Cost = f.spent.Total.Cost().Pointer()
 	}
 	return f.out.SetMeta(ctx, m)
 }

@@ -103,8 +103,13 @@ func (p *Past[P]) checkpoint(d Checkpoint) {
 	case in.undone.Files:
 		in.undone.Files, p.undone = false, nil
 	}
-	in.checkpoint, in.dir, in.left, in.unkept = d.ID, d.Dir, nil, ""
-	in.traced, in.wrote, in.untraced = d.Traced, nil, p.calls.loose
+	in.checkpoint = d.ID
+	in.dir = d.Dir
+	in.left = nil
+	in.unkept = ""
+	in.traced = d.Traced
+	in.wrote = nil
+	in.untraced = p.calls.loose
 }
 
 func (in *pastInput[P]) kept() bool { return in.checkpoint != "" && !in.undone.Files }
@@ -137,7 +142,9 @@ func (p *Past[P]) Undo(what Parts) (u Undoing, ok bool) {
 		}
 		u.Rewind = Rewind{Input: in.seq, Chat: chat, Files: files}
 		if files {
-			u.Restored, u.Dir, u.Left = in.checkpoint, in.dir, in.left
+			u.Restored = in.checkpoint
+			u.Dir = in.dir
+			u.Left = in.left
 			p.own(&u, i, false)
 		}
 		if unkept {
@@ -223,7 +230,9 @@ func (p *Past[P]) Redo() (u Undoing, ok bool) {
 		Dir:      d.Dir,
 		Paths:    d.Paths,
 	}
-	u.Left, u.Traced, u.Touched = []string{d.Restored}, d.Traced, d.Touched
+	u.Left = []string{d.Restored}
+	u.Traced = d.Traced
+	u.Touched = d.Touched
 	return u, true
 }
 
@@ -269,7 +278,9 @@ func (p *Past[P]) redo(d Rewind, in *pastInput[P]) (to P, rewound bool) {
 	}
 	if u.whole {
 		// The state to return to now includes manual changes between undo and redo.
-		in.undone.Files, in.checkpoint, in.left = false, cmp.Or(d.Before, in.checkpoint), []string{d.Restored}
+		in.undone.Files = false
+		in.checkpoint = cmp.Or(d.Before, in.checkpoint)
+		in.left = []string{d.Restored}
 	}
 	return u.with, d.Chat
 }
@@ -293,7 +304,9 @@ func Inputs(records []Record) []Input {
 		}
 	}
 	for i, in := range Replay(records).inputs {
-		list[i].Checkpoint, list[i].Dir, list[i].Undone = in.checkpoint, in.dir, in.undone
+		list[i].Checkpoint = in.checkpoint
+		list[i].Dir = in.dir
+		list[i].Undone = in.undone
 	}
 	return list
 }

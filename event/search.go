@@ -90,7 +90,9 @@ type search struct {
 
 // session searches a session, and reports whether to continue with the next.
 func (s *search) session(m Meta) bool {
-	s.meta, s.hits, s.prompt = m, 0, nil
+	s.meta = m
+	s.hits = 0
+	s.prompt = nil
 	if !s.description() {
 		return s.more()
 	}
@@ -155,7 +157,9 @@ func (s *search) record(r Record) bool {
 	}
 	for _, p := range passages(r.Data) {
 		if h, ok := s.find(p); ok {
-			h.Seq, h.Kind, h.Agent = r.Seq, r.Kind(), r.Agent
+			h.Seq = r.Seq
+			h.Kind = r.Kind()
+			h.Agent = r.Agent
 			return s.hit(h)
 		}
 	}

@@ -166,7 +166,11 @@ func (m *Meta) Advance(r Record) error {
 // Replace returns n with the values that stores maintain: ID, Created, Last, Updated and Imported.
 func (m Meta) Replace(n Meta) Meta {
 	n = n.Clone()
-	n.ID, n.Created, n.Last, n.Updated, n.Imported = m.ID, m.Created, m.Last, m.Updated, m.Imported
+	n.ID = m.ID
+	n.Created = m.Created
+	n.Last = m.Last
+	n.Updated = m.Updated
+	n.Imported = m.Imported
 	return n
 }
 

@@ -89,7 +89,9 @@ func (p *Past[P]) own(u *Undoing, i int, all bool) {
 	if i < 0 || !p.inputs[i].traced {
 		return
 	}
-	u.Traced, u.Untraced, u.Since = true, p.unknown(i), p.inputs[i].seq
+	u.Traced = true
+	u.Untraced = p.unknown(i)
+	u.Since = p.inputs[i].seq
 	last := i + 1
 	if all {
 		last = len(p.inputs)
@@ -123,7 +125,9 @@ func Attribute(list []tool.Wrote) map[string]Wrote {
 		}
 		same := w.Before == was.Before && w.After == was.After // seen by two concurrent calls
 		was.Shared = was.Shared || !same && w.Before != was.After
-		was.After, was.Command, was.Unsure = w.After, was.Command || w.Command, was.Unsure || w.Unsure
+		was.After = w.After
+		was.Command = was.Command || w.Command
+		was.Unsure = was.Unsure || w.Unsure
 		sum[w.Path] = was
 	}
 	return sum

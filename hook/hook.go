@@ -227,7 +227,9 @@ func (s *Set) Run(ctx context.Context, e env.Environment, in Input) (r Result) {
 	}
 	own := in.Tool
 	for _, c := range s.calls(in) {
-		in.Tool, in.ToolInput, in.Names = c.Name, c.Input, append([]string{own}, c.Names...)
+		in.Tool = c.Name
+		in.ToolInput = c.Input
+		in.Names = append([]string{own}, c.Names...)
 		for _, h := range s.Match(in) {
 			run, args := s.run(ctx, e, h, in, c)
 			if args != nil {

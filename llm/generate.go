@@ -118,7 +118,9 @@ func runCall(ctx context.Context, f ToolFunc, call ToolCall) (result ToolResult)
 	if err != nil {
 		return TextResult(call, err.Error(), true)
 	}
-	result.ID, result.Name, result.Custom = call.ID, call.Name, call.Custom
+	result.ID = call.ID
+	result.Name = call.Name
+	result.Custom = call.Custom
 	return result
 }
 

@@ -95,7 +95,13 @@ func (c *Catalogue) Like(provider, name string) (Model, bool) {
 	if !ok {
 		return Model{}, false
 	}
-	m.ID, m.Name, m.Aliases, m.Price, m.Default, m.Cutoff, m.Ends = name, name, nil, nil, false, "", ""
+	m.ID = name
+	m.Name = name
+	m.Aliases = nil
+	m.Price = nil
+	m.Default = false
+	m.Cutoff = ""
+	m.Ends = ""
 	return m, true
 }
 

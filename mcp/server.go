@@ -148,7 +148,9 @@ var errRetry = errors.New("reconnecting")
 // run connects to the server, and reconnects when the connection is lost.
 func (s *server) run(ctx context.Context) {
 	defer close(s.done)
-	failures, known, version := 0, false, ""
+	failures := 0
+	known := false
+	version := ""
 	for {
 		began := time.Now()
 		c, err := s.attempt(ctx, &version)
@@ -283,7 +285,9 @@ func (s *server) follow(ctx context.Context, c *conn) error {
 				refresh = time.After(wait)
 			}
 		case <-refresh:
-			refresh, last, wait = nil, time.Now(), min(2*wait, maxRefresh)
+			refresh = nil
+			last = time.Now()
+			wait = min(2*wait, maxRefresh)
 			limit, cancel := context.WithTimeout(ctx, s.client.cfg.Connect)
 			if l, err := c.list(limit); err == nil {
 				s.offer(l)

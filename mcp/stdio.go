@@ -317,7 +317,9 @@ func (t *tail) Write(p []byte) (int, error) {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
 		room := maxLine - len(t.part)
 		if len(line) > room {
-			line, after, whole = rest[:room], rest[room:], true
+			line = rest[:room]
+			after = rest[room:]
+			whole = true
 		}
 		t.part, rest = append(t.part, line...), after
 		if whole {

@@ -63,7 +63,9 @@ func load(dir string, b bounds) (*Skill, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	s := d.skill(filepath.Base(dir))
-	s.Kind, s.Dir, s.Path = KindSkill, dir, filepath.Join(dir, name)
+	s.Kind = KindSkill
+	s.Dir = dir
+	s.Path = filepath.Join(dir, name)
 	if s.Files, err = files(root, name); err != nil {
 		return nil, err
 	}

@@ -124,7 +124,10 @@ func (b *bound) Info() env.Info {
 	info := b.Environment.Info()
 	if l := info.Limits; b.box == policy.BoxRead && l != nil && l.Sandbox != "" {
 		own := *l
-		own.Sandbox, own.Writable, own.Network, own.Hosts = ReadSandbox, nil, false, nil
+		own.Sandbox = ReadSandbox
+		own.Writable = nil
+		own.Network = false
+		own.Hosts = nil
 		info.Limits = &own
 	}
 	return info

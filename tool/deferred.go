@@ -121,7 +121,9 @@ func (r *Registry) resolve(c Call) (Call, *Error) {
 	if spec, ok := r.Spec(in.Name); ok && !spec.Deferred {
 		return c, Errorf(ValidationError, "Call %s itself, without %s.", spec.Name, CallName)
 	}
-	c.Name, c.Args, c.Version = in.Name, in.Arguments, ""
+	c.Name = in.Name
+	c.Args = in.Arguments
+	c.Version = ""
 	return c, nil
 }
 

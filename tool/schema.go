@@ -46,7 +46,11 @@ func inferSchema[In any](name string) json.RawMessage {
 // start. It reports false for a schema with keywords that it does not support.
 func appendSchema(b []byte, s *jsonschema.Schema) ([]byte, bool) {
 	rest := *s
-	rest.Type, rest.Description, rest.Properties, rest.PropertyOrder, rest.Items = "", "", nil, nil, nil
+	rest.Type = ""
+	rest.Description = ""
+	rest.Properties = nil
+	rest.PropertyOrder = nil
+	rest.Items = nil
 	rest.Required, rest.AdditionalProperties = nil, nil
 	if s.Type == "" || len(s.PropertyOrder) != len(s.Properties) || !reflect.ValueOf(rest).IsZero() {
 		return nil, false

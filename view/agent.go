@@ -128,13 +128,18 @@ func (s *State) now(a *agent) Activity {
 	switch {
 	case running > 0:
 		t := s.items[last.Item].Tool
-		act.Doing, act.Title, act.Count, act.Since = DoingTool, t.Title, running, t.Started
+		act.Doing = DoingTool
+		act.Title = t.Title
+		act.Count = running
+		act.Since = t.Started
 	case waiting > 0:
 		act.Doing, act.Count = DoingApproval, waiting
 	case asking > 0:
 		act.Doing, act.Count = DoingQuestion, asking
 	case a.Retry != nil:
-		act.Doing, act.Retry, act.Until = DoingRetry, a.Retry, a.Until
+		act.Doing = DoingRetry
+		act.Retry = a.Retry
+		act.Until = a.Until
 	case a.Answer != nil:
 		a.Answer.describe(&act)
 	case a.Working:

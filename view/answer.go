@@ -94,7 +94,9 @@ func (s *State) model(a *agent, r event.Record) {
 		s.drop(a)
 		var speaker show.Speaker
 		speaker.Note(d)
-		a.Aloud, a.Retry, a.Since = speaker.ThinksAloud(), nil, r.Time
+		a.Aloud = speaker.ThinksAloud()
+		a.Retry = nil
+		a.Since = r.Time
 		a.Answer = &answer{Base: r.Seq, Call: d.Call, Time: r.Time, Purpose: d.Purpose}
 		s.writing = append(s.writing, a.Path)
 	case event.ModelRetry:
@@ -121,13 +123,17 @@ func (s *State) answered(a *agent, r event.Record, base event.Seq, m llm.Message
 	text, calls := valid(m.Text()), m.ToolCalls()
 	item := Item{Agent: a.Path, Seq: r.Seq, Time: r.Time}
 	if thought := valid(m.Thinking()); thought != "" {
-		item.Key, item.Kind, item.Text = keyOf(a.Path, base, "reasoning"), KindReasoning, thought
+		item.Key = keyOf(a.Path, base, "reasoning")
+		item.Kind = KindReasoning
+		item.Text = thought
 		item.Said = a.Aloud && text == "" && len(calls) > 0
 		s.add(item)
 		item.Said = false
 	}
 	if text != "" {
-		item.Key, item.Kind, item.Text = keyOf(a.Path, base, "text"), KindText, text
+		item.Key = keyOf(a.Path, base, "text")
+		item.Kind = KindText
+		item.Text = text
 		s.add(item)
 	}
 	item.Kind, item.Text = KindTool, ""

@@ -178,7 +178,10 @@ func (s *State) begin(a *agent, r event.Record) {
 
 // say adds an item with a durable record's text.
 func (s *State) say(r event.Record, part string, item Item) int {
-	item.Key, item.Agent, item.Seq, item.Time = keyOf(r.Agent, r.Seq, part), r.Agent, r.Seq, r.Time
+	item.Key = keyOf(r.Agent, r.Seq, part)
+	item.Agent = r.Agent
+	item.Seq = r.Seq
+	item.Time = r.Time
 	return s.add(item)
 }
 
@@ -205,14 +208,23 @@ func (s *State) share(r event.Record) {
 			return
 		}
 		a := s.agent(d.ID)
-		a.Name, a.Type, a.Task, a.Model = d.Name, d.Type, show.Summary(d.Task), d.Model
-		a.Status, a.Reason, a.Started, a.Ended = event.SubagentRunning, "", r.Time, zero
+		a.Name = d.Name
+		a.Type = d.Type
+		a.Task = show.Summary(d.Task)
+		a.Model = d.Model
+		a.Status = event.SubagentRunning
+		a.Reason = ""
+		a.Started = r.Time
+		a.Ended = zero
 	case event.SubagentEnd:
 		if d.ID == "" {
 			return
 		}
 		a := s.agent(d.ID)
-		a.Status, a.Reason, a.Ended, a.Working = d.Status, show.Summary(d.Reason), r.Time, false
+		a.Status = d.Status
+		a.Reason = show.Summary(d.Reason)
+		a.Ended = r.Time
+		a.Working = false
 	case event.Task:
 		i := slices.IndexFunc(s.tasks, func(t event.Task) bool { return t.ID == d.ID })
 		if i < 0 {

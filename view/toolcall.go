@@ -122,9 +122,17 @@ func (s *State) started(a *agent, r event.Record, d event.ToolCallStart) {
 		c = s.lostStart(a, r, d.ID, Tool{})
 	}
 	s.starts++
-	c.Started, c.Args, c.Out, c.Lines = s.starts, string(d.Arguments), nil, 0
+	c.Started = s.starts
+	c.Args = string(d.Arguments)
+	c.Out = nil
+	c.Lines = 0
 	t := s.change(c.Item)
-	t.Name, t.Title, t.State, t.Started, t.Waited, t.Asked = d.Name, title, ToolRunning, r.Time, 0, zero
+	t.Name = d.Name
+	t.Title = title
+	t.State = ToolRunning
+	t.Started = r.Time
+	t.Waited = 0
+	t.Asked = zero
 	if d.Question != "" || len(d.Questions) > 0 {
 		t.State = ToolAsking
 		if t.Asks = d.Questions; len(t.Asks) == 0 {
@@ -150,8 +158,13 @@ func (s *State) ended(a *agent, r event.Record, d event.ToolCallEnd) {
 	}
 	delete(a.Open, valid(d.ID))
 	t := s.change(c.Item)
-	t.Ran, t.Waited, t.Asked, t.Bytes = d.Duration, 0, zero, 0
-	t.Command, t.Message, t.Mode = len(d.Artifacts.CommandsRun) > 0, d.Artifacts.Message, d.Mode
+	t.Ran = d.Duration
+	t.Waited = 0
+	t.Asked = zero
+	t.Bytes = 0
+	t.Command = len(d.Artifacts.CommandsRun) > 0
+	t.Message = d.Artifacts.Message
+	t.Mode = d.Mode
 	t.State = result(d)
 	text := d.Model
 	switch {

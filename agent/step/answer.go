@@ -85,7 +85,10 @@ func (s *State) take(reason llm.FinishReason, detail string, u llm.Usage) {
 		return
 	}
 	msg := s.answer.Message
-	s.answer, s.answerer, s.failure, s.tried = nil, s.sent.Model, nil, attempts{}
+	s.answer = nil
+	s.answerer = s.sent.Model
+	s.failure = nil
+	s.tried = attempts{}
 	s.turns++
 	s.used.Turns++
 	sent := s.meter

@@ -80,7 +80,9 @@ func (s *State) edit(d event.Data) {
 }
 
 func (s *State) start(d event.SessionStart) {
-	s.setup, s.system, s.told = d.Setup, d.System, d.System
+	s.setup = d.Setup
+	s.system = d.System
+	s.told = d.System
 	s.loop.window = d.Rules.LoopWindow
 	if d.System != "" {
 		s.say(llm.SystemText(d.System))
@@ -126,7 +128,9 @@ func (s *State) continued() {
 	if s.object.asks == 0 {
 		return
 	}
-	s.halt, s.text, s.question = &Stop{Status: event.StatusDone}, text, question
+	s.halt = &Stop{Status: event.StatusDone}
+	s.text = text
+	s.question = question
 	if !s.object.asked {
 		s.object = object{format: s.object.format} // to be requested again
 	}
@@ -134,14 +138,18 @@ func (s *State) continued() {
 
 // recovered applies that the process that did the work has ended.
 func (s *State) recovered() {
-	s.failure, s.calling, s.summary = nil, nil, summary{failures: s.summary.failures}
+	s.failure = nil
+	s.calling = nil
+	s.summary = summary{failures: s.summary.failures}
 	s.lapse(false)
 }
 
 func (s *State) input(r event.Record, d event.UserInput) {
 	s.unqueue(d.Queued, d.Message, d.FollowUp)
 	s.standIn, s.notes = nil, s.fromHooks()
-	s.stops, s.consulted, s.read.warned = 0, false, false
+	s.stops = 0
+	s.consulted = false
+	s.read.warned = false
 	s.object.begin(d)
 	s.used = Used{Cost: llm.Cost{Known: true}}
 	s.tree.forgive(s.path)

@@ -40,7 +40,11 @@ func (b *board) snapshot() board {
 }
 
 // restore restores the tasks and teams in a snapshot. IDs of later tasks are not used again.
-func (b *board) restore(to board) { b.tasks, b.teams, b.shared = to.tasks, to.teams, true }
+func (b *board) restore(to board) {
+	b.tasks = to.tasks
+	b.teams = to.teams
+	b.shared = true
+}
 
 // disown drops what belongs to agents in an imported session.
 func (b *board) disown() {
@@ -90,7 +94,10 @@ func (t *Tree) NewTask(d event.Task) (event.Task, error) {
 	if len(t.board.tasks) >= maxTasks {
 		return d, fmt.Errorf("the limit of %d tasks is reached", maxTasks)
 	}
-	d.ID, d.Status, d.Owner, d.Output = taskPrefix+strconv.Itoa(t.board.last+1), event.TaskPending, "", ""
+	d.ID = taskPrefix + strconv.Itoa(t.board.last+1)
+	d.Status = event.TaskPending
+	d.Owner = ""
+	d.Output = ""
 	d.BlockedBy = distinct(d.BlockedBy)
 	return d, cmp.Or(checkText(d), t.checkBlockers(d))
 }
@@ -116,7 +123,9 @@ func (t *Tree) ChangeTask(agent, id string, ch TaskChange) (event.Task, error) {
 	case d.Owner != "" && !t.commands(agent, d.Owner):
 		return d, fmt.Errorf("%s belongs to %s", id, d.Owner)
 	}
-	d.Subject, d.Description, d.Output = cmp.Or(ch.Subject, d.Subject), cmp.Or(ch.Description, d.Description), cmp.Or(ch.Output, d.Output)
+	d.Subject = cmp.Or(ch.Subject, d.Subject)
+	d.Description = cmp.Or(ch.Description, d.Description)
+	d.Output = cmp.Or(ch.Output, d.Output)
 	if ch.Metadata != nil {
 		d.Metadata = maps.Clone(d.Metadata)
 		if d.Metadata == nil {

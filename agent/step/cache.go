@@ -20,7 +20,9 @@ type sent struct {
 // request applies the start of a call for an answer.
 func (s *State) request(d event.ModelCallStart) {
 	s.sent = sent{ModelCallStart: d, budget: s.setup.ThinkingBudget, messages: s.messages}
-	s.rewritten, s.notes, s.summary = "", nil, summary{failures: s.summary.failures}
+	s.rewritten = ""
+	s.notes = nil
+	s.summary = summary{failures: s.summary.failures}
 }
 
 // Breaks returns why a request does not continue the last request, or "". If hooks change requests, last holds the

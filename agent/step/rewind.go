@@ -48,8 +48,15 @@ func (s *State) rewound(d event.Rewind) {
 		s.rewind(to)
 	}
 	if d.Chat {
-		s.open, s.working, s.phase, s.last = false, false, event.StateIdle, Stop{Status: event.StatusDone, Text: s.text}
-		s.halt, s.calls, s.reply, s.notes, s.failure = nil, nil, nil, nil, nil
+		s.open = false
+		s.working = false
+		s.phase = event.StateIdle
+		s.last = Stop{Status: event.StatusDone, Text: s.text}
+		s.halt = nil
+		s.calls = nil
+		s.reply = nil
+		s.notes = nil
+		s.failure = nil
 	}
 }
 

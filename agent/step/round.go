@@ -204,11 +204,17 @@ func (s *State) tool(d event.Data) {
 	switch d := d.(type) {
 	case event.ToolCallStart:
 		if c := s.find(d.ID); c != nil {
-			c.started, c.begun, c.question, c.asks = true, true, d.Question, d.Questions
+			c.started = true
+			c.begun = true
+			c.question = d.Question
+			c.asks = d.Questions
 		}
 	case event.ApprovalRequested:
 		if c := s.find(d.ID); c != nil {
-			c.started, c.begun, c.request, c.approval = true, false, &d, nil
+			c.started = true
+			c.begun = false
+			c.request = &d
+			c.approval = nil
 		}
 	case event.ApprovalResolved:
 		if c := s.find(d.ID); c != nil {

@@ -48,7 +48,9 @@ const beforeStep = 0.95
 
 // bound returns the window to compact in: the model's, or less if tokens cost more above a price step.
 func (s *State) bound() int64 {
-	window, step, at := s.Window(), s.Effective().PriceStep, s.setup.Rules.CompactAt
+	window := s.Window()
+	step := s.Effective().PriceStep
+	at := s.setup.Rules.CompactAt
 	if step <= 0 || at <= 0 || s.setup.Rules.PastStep {
 		return window
 	}
@@ -136,7 +138,9 @@ func (s *State) shrink(reason event.CompactionReason) (Action, string) {
 
 // goal returns the size to compact to.
 func (s *State) goal(reason event.CompactionReason) compact.Goal {
-	rules, window, now := s.setup.Rules, s.Window(), s.meter.Estimate()
+	rules := s.setup.Rules
+	window := s.Window()
+	now := s.meter.Estimate()
 	to := cmp.Or(max(rules.CompactTo, 0), max(rules.CompactAt, 0)/2, 0.4)
 	g := compact.Goal{Tokens: int64(to * float64(s.bound())), Request: window - min(window/8, 16_000)}
 	if window <= 0 {

@@ -233,20 +233,31 @@ func (s *State) begin(at time.Time) {
 	if !s.working {
 		s.tree.enter(at)
 	}
-	s.open, s.working, s.phase, s.more = true, true, event.StateProcessing, false
+	s.open = true
+	s.working = true
+	s.phase = event.StateProcessing
+	s.more = false
 }
 
 func (s *State) stop(at time.Time, phase event.State) {
 	if s.working {
 		s.tree.exit(at)
 	}
-	s.open, s.working, s.phase, s.halt = false, false, phase, nil
+	s.open = false
+	s.working = false
+	s.phase = phase
+	s.halt = nil
 }
 
 // resume clears the last work's remains.
 func (s *State) resume() {
-	s.halt, s.question, s.text, s.continues = nil, "", "", 0
-	s.failure, s.tried, s.summary = nil, attempts{}, summary{failures: s.summary.failures}
+	s.halt = nil
+	s.question = ""
+	s.text = ""
+	s.continues = 0
+	s.failure = nil
+	s.tried = attempts{}
+	s.summary = summary{failures: s.summary.failures}
 }
 
 // say adds a message to the conversation.
@@ -263,7 +274,9 @@ func (s *State) say(msg llm.Message) {
 
 // rewrite replaces the conversation for a reason. Open calls stay open.
 func (s *State) rewrite(messages []llm.Message, reason string) {
-	s.messages, s.rewritten, s.read.input = slices.Clip(messages), reason, 0
+	s.messages = slices.Clip(messages)
+	s.rewritten = reason
+	s.read.input = 0
 	s.meter.Reset(s.messages)
 }
 

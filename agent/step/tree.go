@@ -157,7 +157,9 @@ func (t *Tree) Created(path string) bool { return t.made[path] }
 
 // disown drops the permissions, mail and subagents in an imported session, whose records are not trusted.
 func (t *Tree) disown() {
-	t.grants, t.made, t.inbox = nil, nil, nil
+	t.grants = nil
+	t.made = nil
+	t.inbox = nil
 	t.board.disown()
 	for _, s := range t.agents {
 		s.lapse(true)

@@ -309,7 +309,9 @@ func (c *capture) release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.released = true
-	c.head, c.tail, c.buf = nil, nil, nil
+	c.head = nil
+	c.tail = nil
+	c.buf = nil
 	c.open = block{base: c.total, slot: -1}
 	return err
 }
@@ -323,7 +325,10 @@ func (c *capture) closeSpool() error {
 		return nil
 	}
 	f := c.file
-	c.file, c.head, c.tail, c.free = nil, nil, nil, nil
+	c.file = nil
+	c.head = nil
+	c.tail = nil
+	c.free = nil
 	return errors.Join(f.Close(), removeFile(f.Name()))
 }
 

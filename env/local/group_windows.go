@@ -81,7 +81,9 @@ func (g *group) start(path string, args []string, attr *os.ProcAttr) error {
 		windows.CloseHandle(job)
 		return err
 	}
-	g.proc, g.pid, g.job = p, p.Pid, job
+	g.proc = p
+	g.pid = p.Pid
+	g.job = job
 	if err := g.adopt(); err != nil {
 		p.Kill()
 		p.Wait()

@@ -26,7 +26,9 @@ func (r *reader) Offset() int64 { return r.next }
 
 // Close implements [io.Closer].
 func (r *reader) Close() error {
-	r.buf, r.block, r.end = nil, nil, r.next
+	r.buf = nil
+	r.block = nil
+	r.end = r.next
 	return nil
 }
 

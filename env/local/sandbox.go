@@ -58,9 +58,15 @@ func (e *Env) newBox(c sandbox.Config) error {
 	if e.box, err = sandbox.New(c); err != nil {
 		return err
 	}
-	e.config, e.cache, e.named = c, c.Cache, named
+	e.config = c
+	e.cache = c.Cache
+	e.named = named
 	l := e.info.Limits
-	l.Sandbox, l.Writable, l.Temp, l.Network, l.Masked = string(c.Mode), e.box.Writable(), c.Temp, c.Network, c.Masked
+	l.Sandbox = string(c.Mode)
+	l.Writable = e.box.Writable()
+	l.Temp = c.Temp
+	l.Network = c.Network
+	l.Masked = c.Masked
 	if !c.Network {
 		l.Hosts = c.Hosts
 	}

@@ -77,7 +77,9 @@ func (e *Env) openSpool(dir string) (swept bool, err error) {
 	if err := sameDir(root, dir); err != nil {
 		return false, errors.Join(err, lock.Close(), root.Close())
 	}
-	e.spoolDir, e.spool, e.spoolLock = dir, root, lock
+	e.spoolDir = dir
+	e.spool = root
+	e.spoolLock = lock
 	return false, nil
 }
 

@@ -108,7 +108,10 @@ func (b *Box) try(r rules, layout func() layout) error {
 		mine.Close()
 		return err
 	}
-	b.socket, b.conn, b.spawner, b.deadline = mine, conn, p, time.Time{}
+	b.socket = mine
+	b.conn = conn
+	b.spawner = p
+	b.deadline = time.Time{}
 	r.layout = layout()
 	err = b.send(pack(r.list()...), nil)
 	var reply []string
@@ -253,5 +256,7 @@ func (b *Box) drop() {
 	b.socket.Close()
 	b.spawner.Kill()
 	go b.spawner.Wait() // ending its namespaces takes milliseconds
-	b.socket, b.conn, b.spawner = nil, nil, nil
+	b.socket = nil
+	b.conn = nil
+	b.spawner = nil
 }

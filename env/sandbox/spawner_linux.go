@@ -298,7 +298,9 @@ func start(list []string, files []int) (int, error) {
 	if len(list) < 4 || len(files) != 3 {
 		return 0, unix.EPROTO
 	}
-	flags, dir, path := list[0], list[1], list[2]
+	flags := list[0]
+	dir := list[1]
+	path := list[2]
 	count, err := strconv.Atoi(list[3])
 	if err != nil || count < 0 || count > len(list)-4 {
 		return 0, unix.EPROTO

@@ -30,7 +30,9 @@ func (x *index) add(e entry) {
 		x.Meta.ID = cmp.Or(x.Meta.ID, e.header.Session) // a later header may have the id before an import
 	case e.meta != nil:
 		m := *e.meta
-		m.ID, m.Created, m.Updated = cmp.Or(x.Meta.ID, m.ID), cmp.Or(x.Meta.Created, m.Created), later(x.Meta.Updated, m.Updated)
+		m.ID = cmp.Or(x.Meta.ID, m.ID)
+		m.Created = cmp.Or(x.Meta.Created, m.Created)
+		m.Updated = later(x.Meta.Updated, m.Updated)
 		m.Last = max(x.Meta.Last, m.Last) // only greater after a loss
 		x.Meta = m
 	default:

@@ -72,7 +72,9 @@ func verifyLog(ctx context.Context, log io.Reader, k known, id string, report *R
 		var damage *event.CorruptError
 		switch {
 		case err == io.EOF:
-			report.Last, report.Size, report.Torn = c.last, c.in.end, c.in.torn
+			report.Last = c.last
+			report.Size = c.in.end
+			report.Torn = c.in.torn
 			return c.end(k)
 		case err != nil && !errors.As(err, &damage):
 			return err

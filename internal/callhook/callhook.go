@@ -65,7 +65,9 @@ func (h Calls) AfterTool(ctx context.Context, c tool.Call, res *tool.Result) err
 		in.Response = response(*res)
 	}
 	if out := h.Fire(ctx, in); out.Response != nil && res.Error == nil {
-		res.Output, res.Present, res.Images = tool.Text(*out.Response), nil, nil
+		res.Output = tool.Text(*out.Response)
+		res.Present = nil
+		res.Images = nil
 	}
 	h.changed(ctx, c, res.Artifacts)
 	return nil

@@ -55,7 +55,9 @@ func (s *shift) uniform(old, file []string) {
 			lost = ""
 		}
 		if first {
-			add, remove, first = gained, lost, false
+			add = gained
+			remove = lost
+			first = false
 		} else if gained != add || lost != remove {
 			return
 		}

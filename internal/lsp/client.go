@@ -232,7 +232,9 @@ func (c *client) isCheck(token string) bool {
 func (c *client) checked(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		running, due, quiet := c.working, c.due, c.quiet
+		running := c.working
+		due := c.due
+		quiet := c.quiet
 		for token := range c.busy {
 			running = running || c.isCheck(token)
 		}

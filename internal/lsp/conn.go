@@ -94,7 +94,9 @@ func dial(
 	}
 	var ctx context.Context
 	ctx, k.free = context.WithCancel(context.Background())
-	c.KeepStdin, c.MaxOutput, c.OnOutput = true, 1, k.receive
+	c.KeepStdin = true
+	c.MaxOutput = 1
+	c.OnOutput = k.receive
 	proc, err := e.Start(ctx, c)
 	if err != nil {
 		k.free()

@@ -23,7 +23,10 @@ type Toolset struct {
 
 // named returns the spec for a vendor's tool, with an operation's permissions and effects.
 func named(base tool.Spec, name, description string, limit tool.Limit) tool.Spec {
-	base.Name, base.Description, base.Limit, base.Input = name, description, limit, nil
+	base.Name = name
+	base.Description = description
+	base.Limit = limit
+	base.Input = nil
 	return base
 }
 

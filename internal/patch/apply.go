@@ -69,7 +69,9 @@ func (u *updater) place(h hunk, number int) error {
 		if old = h.old(); len(old) > 0 {
 			at, how, ok = seek(old, u.next)
 		} else {
-			at, how, ok = u.next, exact, true
+			at = u.next
+			how = exact
+			ok = true
 		}
 	}
 	if !ok {

@@ -30,7 +30,13 @@ type writer struct {
 // page writes a page's text.
 func (w *writer) page(page dict) {
 	w.paragraph()
-	w.font, w.moved, w.leading, w.size, w.scale, w.letter, w.word = plain(), false, 0, 1, 1, 0, 0
+	w.font = plain()
+	w.moved = false
+	w.leading = 0
+	w.size = 1
+	w.scale = 1
+	w.letter = 0
+	w.word = 0
 	var content []byte
 	if s, ok := w.resolve(page["Contents"]).(*stream); ok {
 		content = w.decode(s)
@@ -134,7 +140,10 @@ func (w *writer) show(op operator, operands []any, resources dict) {
 	}
 	switch op {
 	case "BT":
-		w.x, w.y, w.scale, w.shift = 0, 0, 1, 0
+		w.x = 0
+		w.y = 0
+		w.scale = 1
+		w.shift = 0
 	case "Tf":
 		if len(operands) >= 2 {
 			key, _ := operands[0].(name)
@@ -171,7 +180,12 @@ func (w *writer) show(op operator, operands []any, resources dict) {
 func (w *writer) move(dx, dy float64) { w.jump(w.x+dx*w.scale, w.y+dy*w.scale) }
 
 // jump moves to a position. The next text may need a line break or a space before it.
-func (w *writer) jump(x, y float64) { w.x, w.y, w.shift, w.moved = x, y, 0, true }
+func (w *writer) jump(x, y float64) {
+	w.x = x
+	w.y = y
+	w.shift = 0
+	w.moved = true
+}
 
 // gap is the distance between two parts of a text, in thousandths of the font size, that counts as a space.
 const gap = 100

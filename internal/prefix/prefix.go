@@ -67,7 +67,9 @@ func Share(bodies [][]byte) float64 {
 	for _, body := range bodies[1:] {
 		next := Of(body)
 		n, _ := last.Shared(next)
-		same, all, last = same+n, all+next.Len(), next
+		same = same + n
+		all = all + next.Len()
+		last = next
 	}
 	return 100 * float64(same) / float64(all)
 }

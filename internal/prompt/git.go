@@ -140,7 +140,10 @@ func gitStatus(ctx context.Context, e env.Environment) (string, error) {
 
 // readStatus parses the output of gitStatus.
 func (s *Git) readStatus(status string) {
-	s.Staged, s.Modified, s.Untracked, s.Conflicted = 0, 0, 0, 0
+	s.Staged = 0
+	s.Modified = 0
+	s.Untracked = 0
+	s.Conflicted = 0
 	for _, entry := range strings.Split(status, "\x00") {
 		kind, rest, _ := strings.Cut(entry, " ")
 		switch {

@@ -37,7 +37,9 @@ func Instructions(family string, w Wording, offered []tool.Spec) string {
 			words[key] = ""
 		}
 	}
-	words["Timeout"], words["Native"], words["Freeform"] = w.Timeout, flag(w.Native), flag(w.Freeform)
+	words["Timeout"] = w.Timeout
+	words["Native"] = flag(w.Native)
+	words["Freeform"] = flag(w.Freeform)
 	text, err := instructionFiles.ReadFile("instructions/" + family + ".md")
 	if err != nil {
 		panic(fmt.Sprintf("prompt: no instructions for family %q", family))

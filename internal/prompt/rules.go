@@ -89,7 +89,9 @@ func (r *rule) parse() {
 	rest, ok := strings.CutPrefix(strings.ReplaceAll(r.Text, "\r\n", "\n"), "---\n")
 	head, body, closed := strings.Cut(rest, "\n---")
 	if strings.HasPrefix(rest, "---") {
-		head, body, closed = "", rest[3:], true
+		head = ""
+		body = rest[3:]
+		closed = true
 	}
 	if !ok || !closed {
 		return

@@ -110,7 +110,9 @@ func (p chatParser) call(v wire.Value) llm.Part {
 	f := v.Get("function")
 	c := llm.ToolCall{ID: v.Get("id").Str(), Name: f.Get("name").Str(), Arguments: f.Get("arguments").Str()}
 	if custom := v.Get("custom"); f == nil && custom != nil {
-		c.Name, c.Arguments, c.Custom = custom.Get("name").Str(), custom.Get("input").Str(), true
+		c.Name = custom.Get("name").Str()
+		c.Arguments = custom.Get("input").Str()
+		c.Custom = true
 	}
 	var fields []byte
 	for m := v.Members(); m.Next(); {

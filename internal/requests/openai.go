@@ -163,7 +163,9 @@ func (p openaiParser) toolChoice(v wire.Value) bool {
 		p.r.ToolChoice = llm.ToolChoice{Mode: mode}
 		return true
 	}
-	kind, name, n := v.Get("type"), v.Get("name").Str(), 0
+	kind := v.Get("type")
+	name := v.Get("name").Str()
+	n := 0
 	for m := v.Members(); m.Next(); {
 		n++
 	}

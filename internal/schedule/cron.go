@@ -52,7 +52,9 @@ func Parse(text string) (c Cron, err error) {
 			return Cron{}, err
 		}
 	}
-	c.everyHour, c.anyDay, c.anyWeekday = parts[1] == "*", strings.HasPrefix(parts[2], "*"), strings.HasPrefix(parts[4], "*")
+	c.everyHour = parts[1] == "*"
+	c.anyDay = strings.HasPrefix(parts[2], "*")
+	c.anyWeekday = strings.HasPrefix(parts[4], "*")
 	if c.weekday&(1<<7) != 0 {
 		c.weekday |= 1 // 7 is also Sunday
 	}

@@ -109,7 +109,9 @@ func (d *dfa) class(r rune) int {
 
 // reset drops all states except the first, where a line starts.
 func (d *dfa) reset() {
-	d.table, d.states, d.index = d.table[:0], d.states[:0], map[string]int32{}
+	d.table = d.table[:0]
+	d.states = d.states[:0]
+	d.index = map[string]int32{}
 	d.next = d.next[:0]
 	d.state(lineStart)
 }

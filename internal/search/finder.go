@@ -42,7 +42,9 @@ func guarded(l literal, offset int) watched {
 			f *= 3 // neighbours and repeats are correlated
 		}
 		if f < low {
-			low, w.delta, w.guard = f, i-offset, b
+			low = f
+			w.delta = i - offset
+			w.guard = b
 		}
 		return true
 	}

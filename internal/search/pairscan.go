@@ -54,7 +54,9 @@ func rarestPair(l literal) (a, b int) {
 				f *= 3 // neighbours and repeats are correlated
 			}
 			if j > i && f < low {
-				low, a, b = f, i, j
+				low = f
+				a = i
+				b = j
 			}
 		}
 	}
@@ -68,7 +70,10 @@ const (
 
 // seek is like cursor.seek.
 func (p *pairScan) seek(buf []byte, pos int) (at int, sure bool) {
-	first, second, caseless, gap := p.first, p.second, p.caseless, p.gap
+	first := p.first
+	second := p.second
+	caseless := p.caseless
+	gap := p.gap
 	i := pos
 	for end := len(buf) - gap - 32; i <= end; i += 32 {
 		a, b := buf[i:i+32], buf[i+gap:i+gap+32]
@@ -77,7 +82,10 @@ func (p *pairScan) seek(buf []byte, pos int) (at int, sure bool) {
 		v := ((binary.LittleEndian.Uint64(a[16:]) ^ first) | (binary.LittleEndian.Uint64(b[16:]) ^ second)) &^ caseless
 		w := ((binary.LittleEndian.Uint64(a[24:]) ^ first) | (binary.LittleEndian.Uint64(b[24:]) ^ second)) &^ caseless
 		// Sets each zero lane's high bit, and sometimes that of the lane above.
-		t, u, v, w = (t-lowBits)&^t, (u-lowBits)&^u, (v-lowBits)&^v, (w-lowBits)&^w
+		t = (t - lowBits) &^ t
+		u = (u - lowBits) &^ u
+		v = (v - lowBits) &^ v
+		w = (w - lowBits) &^ w
 		if (t|u|v|w)&highBits == 0 {
 			continue
 		}

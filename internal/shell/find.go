@@ -213,7 +213,9 @@ func (x *tests) name(pattern string) {
 
 // or begins another alternative.
 func (x *tests) or() {
-	x.unnamed, x.named, x.regular = x.unnamed || !x.named, false, false
+	x.unnamed = x.unnamed || !x.named
+	x.named = false
+	x.regular = false
 	x.alternatives++
 }
 

@@ -297,7 +297,9 @@ func (in *invocation) gitList(lists []string, p program) {
 func (in *invocation) gitConfig() {
 	p := program{values: "f", valuesLong: []string{"file", "blob", "type", "default"}}
 	opts, rest, certain := p.parse(in.args)
-	reads, global, writes := false, false, false
+	reads := false
+	global := false
+	writes := false
 	file := arg(nil)
 	for _, o := range opts {
 		reads = reads || slices.Contains([]string{"get", "get-all", "get-regexp", "get-urlmatch", "list", "get-color",

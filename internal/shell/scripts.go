@@ -357,7 +357,9 @@ func awkOnlyPrints(s string) bool {
 			previous = 'a'
 			switch word {
 			case "print", "printf":
-				printing, depth, previous = true, 0, ';'
+				printing = true
+				depth = 0
+				previous = ';'
 			case "return", "else", "do", "in", "exit", "delete", "case":
 				previous = ';'
 			case "system", "getline", "close", "fflush", "ENVIRON", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "PROCINFO", "extension":

@@ -114,7 +114,9 @@ func Analyze(line string, o Options) ([]Effect, error) {
 	fill()
 	a := newAnalyzer(o)
 	for range maxRounds {
-		a.effects, a.moves, a.learned = nil, 0, false
+		a.effects = nil
+		a.moves = 0
+		a.learned = false
 		err := a.script(line, &state{dirs: []string{o.Dir}, scope: &scope{}})
 		switch {
 		case err != nil:

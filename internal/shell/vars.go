@@ -303,7 +303,9 @@ func (a *analyzer) variableTest(x syntax.TestExpr, st *state) {
 
 // declare checks declare, local, export, readonly and typeset.
 func (a *analyzer) declare(c *syntax.DeclClause, st *state) {
-	integer, exports, prints := false, c.Variant.Value == "export", len(c.Args) == 0
+	integer := false
+	exports := c.Variant.Value == "export"
+	prints := len(c.Args) == 0
 	for _, n := range c.Args {
 		if n.Name == nil {
 			options := a.declareWord(c.Variant.Value, n.Value, st)

@@ -83,7 +83,9 @@ func concat(x, y value) value {
 	}
 	switch {
 	case x.known && y.known:
-		v.text, v.known, v.form = x.text+y.text, true, ""
+		v.text = x.text + y.text
+		v.known = true
+		v.form = ""
 	case x.known:
 		v.text = x.text + y.text
 		// A directory before a name below it is still below; anything else may lead elsewhere.
@@ -93,7 +95,9 @@ func concat(x, y value) value {
 	case x.number && (y.number || y.known && isNumber(y.text)):
 		v.number = true
 	case x.inside && y.known && continues(y.text):
-		v.inside, v.dotted, v.from = true, x.dotted && !x.cut, x.from.anyName()
+		v.inside = true
+		v.dotted = x.dotted && !x.cut
+		v.from = x.from.anyName()
 	default:
 		v.text = x.text
 	}

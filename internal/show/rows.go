@@ -114,7 +114,9 @@ func wrap(line string, width int) (list []string) {
 				at = start + space
 			}
 			list = append(list, lead+line[start:at])
-			start, columns, lead = at, len(indent)+tabWidth(line[at:i], tab), indent
+			start = at
+			columns = len(indent) + tabWidth(line[at:i], tab)
+			lead = indent
 		}
 		columns += n
 	}

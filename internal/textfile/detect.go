@@ -98,7 +98,9 @@ func firstInvalid(text []byte) int {
 // damagedUTF8 returns the first invalid byte's offset if data is clearly UTF-8 except for a few bytes, otherwise -1.
 // Text in other encodings has few valid sequences.
 func damagedUTF8(data []byte) int {
-	valid, invalid, first := 0, 0, -1
+	valid := 0
+	invalid := 0
+	first := -1
 	for i := asciiRun(data); i < len(data); i += asciiRun(data[i:]) {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
@@ -177,7 +179,10 @@ func isUnassigned1252(b byte) bool {
 
 // decodeLegacy decodes data without NUL bytes that is not UTF-8.
 func decodeLegacy(data []byte) (*File, error) {
-	high, c1, firstHigh, unassigned := 0, 0, -1, -1
+	high := 0
+	c1 := 0
+	firstHigh := -1
+	unassigned := -1
 	for i, b := range data {
 		switch {
 		case b < 0x20 && !isTextControl(b), b == 0x7F:

@@ -87,7 +87,9 @@ func resemblance(text []byte, wanted []string) (int, bool) {
 		index++
 	}
 	want := strings.TrimSpace(wanted[index])
-	best, place, number := 0, 0, 0
+	best := 0
+	place := 0
+	number := 0
 	for line := range bytes.Lines(text) {
 		if score := likeness(bytes.TrimSpace(line), want); score > best {
 			best, place = score, number
@@ -111,7 +113,9 @@ func sharedWords(text []byte, want string) (int, bool) {
 	for word := range strings.FieldsSeq(want) {
 		words[word] = true
 	}
-	best, place, number := 0, 0, 0
+	best := 0
+	place := 0
+	number := 0
 	for line := range bytes.Lines(text) {
 		score := 0
 		for word := range bytes.FieldsSeq(line) {

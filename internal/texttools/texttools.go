@@ -69,7 +69,9 @@ func newFilter(r *llm.Request, emit func(llm.StreamEvent) bool) *filter {
 }
 
 func (f *filter) reset() {
-	f.parts, f.recovered, f.seed = nil, 0, ""
+	f.parts = nil
+	f.recovered = 0
+	f.seed = ""
 	f.index, f.texts = make(map[int]int), make(map[int]*textPart)
 }
 

@@ -119,7 +119,9 @@ func (in notebookIn) apply(b *book) (e notebookChange, err error) {
 		if !found {
 			i = -1
 		}
-		e.verb, e.cell, e.cells = "Inserted", i+2, e.cells+1
+		e.verb = "Inserted"
+		e.cell = i + 2
+		e.cells = e.cells + 1
 		e.new, err = b.insert(i+1, cmp.Or(in.Kind, "code"), in.Source)
 	default:
 		e.new, err = b.replace(i, in.Kind, in.Source)

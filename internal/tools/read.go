@@ -87,7 +87,9 @@ func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 		f.saw(ctx, c.Env, in.Path, data)
 		return page, tool.Errorf(tool.BinaryFile, "%s cannot be read: %v. Inspect it with a program such as file, xxd or strings.", in.Path, err)
 	}
-	page.Source, page.Encoding, page.Ending = data, file.Encoding().String(), file.Endings().Dominant().String()
+	page.Source = data
+	page.Encoding = file.Encoding().String()
+	page.Ending = file.Endings().Dominant().String()
 	text := file.Text()
 	if extension(c.Env, in.Path) == ".ipynb" {
 		if cells, err := renderNotebook(text); err == nil {

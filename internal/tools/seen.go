@@ -25,7 +25,9 @@ func (f files) saw(ctx context.Context, e env.Environment, p string, content []b
 	if !f.config.ReadBeforeWrite {
 		return
 	}
-	s, key, sum := f.config.State, seenKey(ctx, e, p), hash(content)
+	s := f.config.State
+	key := seenKey(ctx, e, p)
+	sum := hash(content)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.news == nil {

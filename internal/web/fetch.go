@@ -87,7 +87,9 @@ func (c Config) fetch(ctx context.Context, _ *tool.Call, in fetchIn) (tool.Resul
 		return tool.Result{}, failed(err, u.Host)
 	}
 	res := excerpt(text, in.Offset)
-	res.Fields["url"], res.Fields["status"], res.Fields["content_type"] = p.url.String(), p.status, media
+	res.Fields["url"] = p.url.String()
+	res.Fields["status"] = p.status
+	res.Fields["content_type"] = media
 	if p.status >= 400 {
 		res.Error = tool.Errorf(tool.IOError, "%s answered %d %s.", u.Host, p.status, http.StatusText(p.status))
 	}

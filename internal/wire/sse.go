@@ -34,7 +34,9 @@ func newSSE(r io.Reader, max int) *sse { return &sse{r: r, max: max} }
 
 // next returns the next event, or io.EOF after the last.
 func (s *sse) next() (Event, error) {
-	s.name, s.data, s.hasData = s.name[:0], s.data[:0], false
+	s.name = s.name[:0]
+	s.data = s.data[:0]
+	s.hasData = false
 	for {
 		line, err := s.line()
 		if err != nil {

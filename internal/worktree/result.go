@@ -79,7 +79,9 @@ func (t *Tree) merge(ctx context.Context, theirs string) (m merged, err error) {
 	}
 	m.index, m.patch = filepath.Join(t.private(), "merge.index"), filepath.Join(t.private(), "merge.patch")
 	m.original = g
-	m.original.dir, m.original.tree, m.original.index = t.Top, t.Top, m.index
+	m.original.dir = t.Top
+	m.original.tree = t.Top
+	m.original.index = m.index
 	if _, err := m.original.run(ctx, "read-tree", t.Start.Tree); err != nil {
 		return m, err
 	}

@@ -87,7 +87,9 @@ func (h *history) advance(r *llm.Request, p plan) (open run, err error) {
 			}
 			open = run{role: role, from: i}
 		}
-		open.to, open.system, open.user = i+1, open.system || late, open.user || !late
+		open.to = i + 1
+		open.system = open.system || late
+		open.user = open.user || !late
 	}
 	return open, nil
 }
@@ -98,7 +100,9 @@ func (h *history) close(rn run, r *llm.Request, p plan) error {
 	if err := b.run(rn, r.Messages); err != nil {
 		return err
 	}
-	h.buf, h.closed, h.prefix = b.Buf, rn.to, b.prefix
+	h.buf = b.Buf
+	h.closed = rn.to
+	h.prefix = b.prefix
 	h.manual = h.manual || b.manual
 	if rn.role == "user" && b.mark > 0 {
 		h.mark = b.mark

@@ -142,7 +142,9 @@ func writeOutputTool(e *wire.Encoder, o *llm.OutputFormat) {
 
 // choice writes the tool choice for n tools, not counting the output tool.
 func (h *head) choice(r *llm.Request, p plan, n int) {
-	kind, name, parallel := "", "", r.ParallelTools
+	kind := ""
+	name := ""
+	parallel := r.ParallelTools
 	switch r.ToolChoice.Mode {
 	case llm.ToolAuto:
 		kind = "auto"

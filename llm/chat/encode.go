@@ -39,7 +39,10 @@ func (d *dialect) Encode(r *llm.Request) (*llm.Call, error) {
 // messages encodes the conversation: the part that the next request repeats, and the rest.
 func (d *dialect) messages(r *llm.Request, q quirks, caches []byte) (fixed, tail []byte, err error) {
 	encode := func(e *conversation) {
-		e.quirks, e.model, e.caches, e.serves = q, r.Model, caches, d.serves
+		e.quirks = q
+		e.model = r.Model
+		e.caches = caches
+		e.serves = d.serves
 		e.vision = true
 		if m, ok := d.known(r.Model); ok {
 			e.vision = m.Vision

@@ -50,7 +50,9 @@ func (in *inline) split(more string) (thinking, text string) {
 			in.begun = in.begun || n > 0
 			return thinking, ""
 		}
-		thinking, in.held, in.state = before, after, inlineAfter
+		thinking = before
+		in.held = after
+		in.state = inlineAfter
 	}
 	text, in.held = in.held, ""
 	if in.state == inlineAfter {

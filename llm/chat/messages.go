@@ -31,7 +31,10 @@ func (c *conversation) encode(messages []llm.Message) (fixed, tail []byte, err e
 	known := c.history.Pending(c.model+" "+string(c.caches), messages)
 	if known == 0 {
 		c.out.Buf = make([]byte, 0, 512*(len(messages)+1))
-		c.lastTool, c.system, c.media, c.waiting = false, false, nil, nil
+		c.lastTool = false
+		c.system = false
+		c.media = nil
+		c.waiting = nil
 	}
 	for _, m := range messages[known:] {
 		if err := c.message(m); err != nil {

@@ -44,7 +44,10 @@ func New(c Config) (*Provider, error) {
 		return nil, err
 	}
 	e := c.Endpoint
-	e.Name, e.BaseURL, e.APIKey, e.KeyFrom = Name, c.Account.Service.withDefaults().API, "", "`reins login chatgpt`"
+	e.Name = Name
+	e.BaseURL = c.Account.Service.withDefaults().API
+	e.APIKey = ""
+	e.KeyFrom = "`reins login chatgpt`"
 	e.Rewrite = rewrite
 	e.Sign = func(r *http.Request, _ []byte) error { return sign(c.Account, r) }
 	return &Provider{c.Account, openai.New(openai.Config{Endpoint: e, Catalogue: catalogue, Summary: c.Summary})}, nil
@@ -77,7 +80,9 @@ func uncached(c *llm.Catalogue) (*llm.Catalogue, error) {
 func Models(c *llm.Catalogue) (list []llm.Model) {
 	for _, m := range c.Models() {
 		if m.Provider == "openai" && m.Reasoning && m.Tools && !m.Retired {
-			m.Provider, m.Aliases, m.Price = Name, slices.Clone(m.Aliases), &llm.Price{Input: new(0.0), Output: new(0.0)}
+			m.Provider = Name
+			m.Aliases = slices.Clone(m.Aliases)
+			m.Price = &llm.Price{Input: new(0.0), Output: new(0.0)}
 			m.Rules.Cache, m.Rules.CacheTTLs = "", nil
 			list = append(list, m)
 		}
@@ -200,8 +205,12 @@ func explain(err error, u *used) error {
 	}
 	if i := explanation(e); i >= 0 {
 		x := explanations[i]
-		e.Kind, e.Code, e.Message = x.kind, x.code, x.text
-		e.Temporary, e.Final, e.RetryAfter = false, true, 0
+		e.Kind = x.kind
+		e.Code = x.code
+		e.Message = x.text
+		e.Temporary = false
+		e.Final = true
+		e.RetryAfter = 0
 	}
 	return e
 }

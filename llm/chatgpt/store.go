@@ -42,7 +42,9 @@ func (s saved) signedIn() bool { return s.AccessToken != "" && slices.Contains(s
 // signedOut returns s without its tokens. A later sign-in uses the same registration.
 func (s saved) signedOut() saved {
 	s.AccessToken, s.RefreshToken = "", ""
-	s.Expires, s.RefreshFrom, s.RefreshUntil = time.Time{}, time.Time{}, time.Time{}
+	s.Expires = time.Time{}
+	s.RefreshFrom = time.Time{}
+	s.RefreshUntil = time.Time{}
 	return s
 }
 

@@ -104,7 +104,9 @@ func (a *Account) refresh(ctx context.Context, s *saved) error {
 
 // take replaces the tokens.
 func (s *saved) take(t tokens, now time.Time) {
-	s.AccessToken, s.Expires, s.RefreshFrom = t.AccessToken, t.Expires, t.RefreshFrom
+	s.AccessToken = t.AccessToken
+	s.Expires = t.Expires
+	s.RefreshFrom = t.RefreshFrom
 	if t.RefreshToken != "" {
 		s.RefreshToken, s.RefreshUntil = t.RefreshToken, now.Add(refreshLife)
 	}

@@ -196,7 +196,9 @@ func openVertex(c Config) (llm.Provider, error) {
 		return nil, notConfigured(name, "GOOGLE_CLOUD_LOCATION is %q, which is not a location", location)
 	}
 	e, standard := c.endpoint(), gemini.Vertex(project, location, nil)
-	e.Name, e.BaseURL, e.Rewrite = name, cmp.Or(base, standard.BaseURL), standard.Rewrite
+	e.Name = name
+	e.BaseURL = cmp.Or(base, standard.BaseURL)
+	e.Rewrite = standard.Rewrite
 	e.KeyFrom = account.from
 	if account.token != nil {
 		e.Sign = gemini.Bearer(account.token)

@@ -43,7 +43,9 @@ func (c Config) loaded(ctx context.Context, name string) (Config, error) {
 	if err != nil {
 		return c, llm.Errorf(llm.ErrConfiguration, "", "provider %s: %w", name, err)
 	}
-	e.Key, e.Header, e.Load = key, header, nil
+	e.Key = key
+	e.Header = header
+	e.Load = nil
 	return c, nil
 }
 
@@ -134,7 +136,9 @@ func Catalogue(base *llm.Catalogue, entries []Entry) (*llm.Catalogue, error) {
 	var models []llm.Model
 	for _, e := range entries {
 		for i, m := range e.Models {
-			m.Provider, m.Name, m.Default = e.Name, cmp.Or(m.Name, m.ID), i == 0
+			m.Provider = e.Name
+			m.Name = cmp.Or(m.Name, m.ID)
+			m.Default = i == 0
 			models = append(models, m)
 		}
 	}

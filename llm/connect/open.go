@@ -101,7 +101,9 @@ func (c Config) unknown(name string) error {
 
 func (c Config) openLocal(ctx context.Context) (llm.Provider, error) {
 	e := c.endpoint()
-	e.Name, e.BaseURL, e.Limits = "local", c.BaseURL, c.localLimits()
+	e.Name = "local"
+	e.BaseURL = c.BaseURL
+	e.Limits = c.localLimits()
 	model := ""
 	if e.BaseURL == "" {
 		srv, m, err := c.await(ctx, "local", "")

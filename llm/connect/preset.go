@@ -164,7 +164,9 @@ func (c Config) Serving(name string) (*llm.Catalogue, error) {
 // copies returns another provider's model under the names that it has here, unless the catalogue has them. It has no
 // price: prices differ between providers.
 func (p *preset) copies(m llm.Model, base *llm.Catalogue) (list []llm.Model) {
-	m.Provider, m.Price, m.Default = p.name, nil, false
+	m.Provider = p.name
+	m.Price = nil
+	m.Default = false
 	for _, id := range []string{m.ID, strings.TrimPrefix(m.ID, p.trim)} {
 		if _, ok := base.Exact(p.name, id); ok || len(list) > 0 && id == m.ID {
 			continue
@@ -189,7 +191,9 @@ func (p *preset) withDefault(added []llm.Model, base *llm.Catalogue) []llm.Model
 		m = llm.Model{ID: p.model, Provider: p.name, Name: p.model, Tools: true, Reasoning: true}
 		if same, listed := base.Lookup("", p.model); listed {
 			m = same
-			m.Provider, m.Price, m.Aliases = p.name, nil, nil
+			m.Provider = p.name
+			m.Price = nil
+			m.Aliases = nil
 		}
 	}
 	m.Default = true
@@ -306,7 +310,10 @@ func bare(value string) string {
 func (c Config) via(p *preset, r route, key string) (llm.Provider, error) {
 	e := c.endpoint()
 	_, from := c.key(strings.Fields(p.keys)...)
-	e.Name, e.BaseURL, e.APIKey, e.KeyFrom = p.name, r.base, key, from
+	e.Name = p.name
+	e.BaseURL = r.base
+	e.APIKey = key
+	e.KeyFrom = from
 	if name, value, ok := strings.Cut(p.header, ": "); ok && e.Header.Get(name) == "" {
 		if e.Header == nil {
 			e.Header = http.Header{}

@@ -81,7 +81,10 @@ func (c Config) listNames() []Status {
 	for i, v := range vendors {
 		s := &vendor[i]
 		value, from := c.key(v.needs...)
-		s.BaseURL, s.Keys, s.From, s.Ready = wire.RedactURL(s.BaseURL), v.needs, from, value != "" && c.planToken(v.name) == nil
+		s.BaseURL = wire.RedactURL(s.BaseURL)
+		s.Keys = v.needs
+		s.From = from
+		s.Ready = value != "" && c.planToken(v.name) == nil
 		vendor[i] = s.found()
 	}
 	list := append(vendor, Status{Name: "local", Protocol: chatAPI})
@@ -97,7 +100,9 @@ func (c Config) listNames() []Status {
 		if value == "" {
 			from = "files of the platform's own tools"
 		}
-		s.BaseURL, s.Ready, s.From = wire.RedactURL(s.BaseURL), err == nil, from
+		s.BaseURL = wire.RedactURL(s.BaseURL)
+		s.Ready = err == nil
+		s.From = from
 		list = append(list, s.found())
 	}
 	return list

@@ -141,7 +141,9 @@ func (d *decoder) response(v wire.Value) error {
 	}
 	d.start(id, model)
 	if reason := feedback.Get("blockReason"); reason.Exists() && !candidates.Exists() {
-		d.finish, d.blocked, d.finished = name(reason), true, true
+		d.finish = name(reason)
+		d.blocked = true
+		d.finished = true
 		d.a.Raw("promptFeedback", feedback)
 	}
 	for it := candidates.Elements(); it.Next(); {

@@ -27,7 +27,9 @@ func (d dialect) Encode(r *llm.Request) (*llm.Call, error) {
 		Stream: true,
 	}
 	if r.Unary {
-		call.Path, call.Query, call.Stream = m.path("generateContent"), "", false
+		call.Path = m.path("generateContent")
+		call.Query = ""
+		call.Stream = false
 	}
 	for k, v := range r.Options[Name].Header {
 		call.Header.Set(k, v)

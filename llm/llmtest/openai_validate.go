@@ -99,7 +99,9 @@ func openaiTools(v wire.Value) error {
 	names := map[string]bool{}
 	n := 0
 	for it := v.Get("tools").Elements(); it.Next(); n++ {
-		at, kind, name := fmt.Sprintf("tools[%d]", n), it.Value.Get("type").Str(), it.Value.Get("name").Str()
+		at := fmt.Sprintf("tools[%d]", n)
+		kind := it.Value.Get("type").Str()
+		name := it.Value.Get("name").Str()
 		switch kind {
 		case "":
 			return fmt.Errorf("missing required parameter: '%s.type'", at)

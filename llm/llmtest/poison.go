@@ -53,7 +53,9 @@ func holds(p llm.Part, poison string) bool {
 // poisonError returns the error for a call with poison in memory.
 func (s *Script) poisonError(at *llm.Item) error {
 	e := llm.Errorf(llm.ErrInvalidRequest, s.Name(), "message %d, part %d: the content cannot be processed", at.Message, at.Part)
-	e.Status, e.Item, e.UsageComplete = 400, at, true
+	e.Status = 400
+	e.Item = at
+	e.UsageComplete = true
 	return e
 }
 

@@ -40,7 +40,11 @@ type completion struct {
 }
 
 // safe records that the result can be text[:i], end and the open brackets.
-func (c *completion) safe(i int, end string) { c.keep, c.end, c.due = i, end, len(c.open) }
+func (c *completion) safe(i int, end string) {
+	c.keep = i
+	c.end = end
+	c.due = len(c.open)
+}
 
 // value scans the value at i and returns its end, or -1 if the value is incomplete or malformed.
 func (c *completion) value(i int) int {

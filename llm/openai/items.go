@@ -229,7 +229,9 @@ func mark(set map[string]bool, id string) map[string]bool {
 
 // call writes a tool call, without its id if it is not whole.
 func (e *itemEncoder) call(c llm.ToolCall, whole bool) {
-	kind, key, text := "function_call", "arguments", c.Arguments
+	kind := "function_call"
+	key := "arguments"
+	text := c.Arguments
 	if c.Custom {
 		kind, key = "custom_tool_call", "input"
 		e.custom = mark(e.custom, c.ID)

@@ -49,7 +49,9 @@ func commonest(words map[string][]string, count map[string]int) (best [2]string,
 	most := 1 // a pair that occurs once is not worth a token
 	for p, n := range pairs {
 		if n > most || ok && n == most && slices.Compare(p[:], best[:]) < 0 {
-			best, most, ok = p, n, true
+			best = p
+			most = n
+			ok = true
 		}
 	}
 	return best, ok

@@ -197,7 +197,9 @@ func (r *Rule) parseCommand(spec string) error {
 		}
 		r.wild = strings.Join(strings.Fields(spec), " ")
 		if rest, ok := strings.CutSuffix(r.wild, " *"); ok && !strings.Contains(rest, "*") {
-			r.wild, r.prefix, spec = "", true, rest
+			r.wild = ""
+			r.prefix = true
+			spec = rest
 		} else {
 			return nil
 		}

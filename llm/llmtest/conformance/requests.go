@@ -62,7 +62,9 @@ func (s Subject) conversation(t *testing.T) {
 func (s Subject) growingArguments(t *testing.T) {
 	arguments := `{"path":"` + strings.Repeat("abcdefgh", 40) + `"}`
 	r := s.start(t, llm.Limits{}, llmtest.Call("read_file", arguments))
-	name, written, deltas := "", "", 0
+	name := ""
+	written := ""
+	deltas := 0
 	for ev, err := range r.Stream(t.Context(), s.request(false)) {
 		if err != nil {
 			t.Fatal(err)
