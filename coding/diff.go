@@ -58,8 +58,8 @@ func PreviewDiff(e env.Environment, p tool.Preview) string {
 // maxDescribed is the maximum size of the description of a call.
 const maxDescribed = 64 << 10
 
-// describe describes a call that needs approval: what the tool says about it, the diff, and what its commands do.
-func describe(ctx context.Context, r tool.Request) (d event.Description) {
+// Describe describes a call that needs approval: what the tool says about it, the diff, and what its commands do.
+func Describe(ctx context.Context, r tool.Request) (d event.Description) {
 	switch p, ok, err := r.Preview(ctx); {
 	case err != nil: // it may succeed later
 		d.Notes = append(d.Notes, "this call would fail: "+err.Error())

@@ -181,7 +181,7 @@ func (b *builder) open(ctx context.Context) (*agent.Session, error) {
 		s.Workspace.Git = func(ctx context.Context, dir string) string { return gitrisk.Runs(ctx, s.Env, dir) }
 	}
 	if s.Describe == nil {
-		s.Describe = describe
+		s.Describe = Describe
 	}
 	if s.Hooks != nil {
 		s.Hooks = s.Hooks.Translating(HookCalls(s.Env.Info().Paths()))

@@ -11,6 +11,7 @@ const (
 	QuestionLink      QuestionKind = "link"      // an MCP server asks the user to visit a page
 	QuestionSample    QuestionKind = "sample"    // an MCP server asks to use the model
 	QuestionServer    QuestionKind = "server"    // whether to start an MCP server
+	QuestionCommand   QuestionKind = "command"   // whether a skill may run a command or read a file to insert the output
 	QuestionTrust     QuestionKind = "trust"     // whether to trust a project
 	QuestionOverwrite QuestionKind = "overwrite" // whether to overwrite changes by others, in an undo
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-type ask struct {
+type askCommand struct {
 	connection
 	stream    bool
 	json      bool
@@ -30,7 +30,7 @@ type ask struct {
 const effortHelp = "reasoning effort: low, medium, high, or another level that the model supports"
 
 func newAsk(h Host) *cobra.Command {
-	var o ask
+	var o askCommand
 	cmd := &cobra.Command{
 		Use:   "ask [flags] [PROMPT] [-]",
 		Short: "Send one prompt to a model, without tools",
@@ -60,7 +60,7 @@ the prompt.`,
 	return cmd
 }
 
-func (o ask) run(ctx context.Context, h Host, prompt string) error {
+func (o askCommand) run(ctx context.Context, h Host, prompt string) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	s, err := o.configure(h, ".", h.trusted("."), event.Meta{})
@@ -82,7 +82,7 @@ func (o ask) run(ctx context.Context, h Host, prompt string) error {
 	return o.print(h, k.Client.Stream(ctx, r))
 }
 
-func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
+func (o askCommand) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
 	out := screen(h.Stdout)
 	for ev, err := range stream {
 		if err != nil {
@@ -119,7 +119,7 @@ func (o ask) print(h Host, stream iter.Seq2[llm.StreamEvent, error]) error {
 	return nil
 }
 
-func (o ask) printText(h Host, out io.Writer, resp *llm.Response) error {
+func (o askCommand) printText(h Host, out io.Writer, resp *llm.Response) error {
 	text := resp.Text()
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -136,7 +136,7 @@ func (o ask) printText(h Host, out io.Writer, resp *llm.Response) error {
 	return nil
 }
 
-func (o ask) failed(h Host, err error) error {
+func (o askCommand) failed(h Host, err error) error {
 	if !o.json {
 		if o.stream {
 			fmt.Fprintln(h.Stdout)

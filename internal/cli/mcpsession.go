@@ -301,7 +301,7 @@ func (l *serverLogs) Close() error {
 }
 
 // mcpServers returns the run's MCP servers, or nil if there are none.
-func (r *runner) mcpServers(ctx context.Context, k coding.Connection) (*servers, error) {
+func (r *opener) mcpServers(ctx context.Context, k coding.Connection) (*servers, error) {
 	o := r.flags
 	if o.noMCP || o.settings == nil {
 		return nil, nil
@@ -332,11 +332,14 @@ func (r *runner) mcpServers(ctx context.Context, k coding.Connection) (*servers,
 			s.records[f.name] = memory.get(f)
 		}
 	}
-	if !r.asker.unattended() {
-		s.elicit = r.asker.elicit
-		if o.budget == 0 { // what servers spend is not counted
-			s.sample = sampler{r.asker, k}.sample
-		}
+	switch {
+	case r.ready != nil && !r.alone:
+		s.elicit, s.sample = r.elicit, sampling{r, k}.sample
+	case r.ready == nil && !r.asker.unattended():
+		s.elicit, s.sample = r.asker.elicit, sampler{r.asker, k}.sample
+	}
+	if o.budget != 0 { // what servers spend is not counted
+		s.sample = nil
 	}
 	if dir, err := stateDir(r.host); err == nil && !o.noSave {
 		s.logs.dir = dir.MCPLogs()

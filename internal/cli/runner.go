@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/exepages"
@@ -26,21 +24,11 @@ var errDeadline = errors.New("deadline exceeded")
 
 // runner carries out one run. It always ends by showing a result.
 type runner struct {
-	host  Host
+	*opener
 	view  face
-	asker *asker
-	flags run
-	vars  map[string]string // environment variables for commands
 	start time.Time
 	store event.Store // nil if the session is not saved
 	after event.Seq   // the last record of earlier runs
-	given string      // the prompt; "" continues interrupted work
-
-	system string // the content of --system
-
-	commands feature.Commands // prompts that use skills
-	tools    *servers         // MCP servers, or nil
-	standby  *standby         // with --keep-running
 
 	ended sync.Once // the first model call has ended
 
@@ -60,7 +48,8 @@ type runner struct {
 }
 
 func newRunner(h Host, v face, o run) *runner {
-	return &runner{host: h, view: v, flags: o, asker: &asker{host: h, view: v, keys: keyboard{in: h.Stdin}}, start: time.Now()}
+	a := &asker{host: h, view: v, keys: keyboard{in: h.Stdin}}
+	return &runner{opener: &opener{host: h, flags: o, asker: a}, view: v, start: time.Now()}
 }
 
 // run does the work and shows the result. A second interrupt does not wait for the work to stop.
@@ -213,67 +202,17 @@ func (r *runner) dropRefused(ctx context.Context, place saved, err error) error 
 	return place.store.Delete(context.WithoutCancel(ctx), id)
 }
 
-// begin connects to the model and opens the session. By default, a resumed session keeps its directory
-// and model.
+// begin connects to the model and opens the session.
 func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err error) {
-	if place.resumes() {
-		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
-			return nil, err
-		}
-	}
-	if err := checkDir(r.flags.dir); err != nil {
-		return nil, err
-	}
-	if err := r.flags.configure(r.host, place.meta); err != nil {
-		return nil, err
-	}
-	r.asker.dir = r.flags.dir
-	if err := r.readFiles(); err != nil {
-		return nil, err
-	}
-	k, err := r.flags.connection.open(ctx, r.host)
+	k, err := r.prepare(ctx, place)
 	if err != nil {
 		return nil, err
-	}
-	r.commands = feature.Commands{
-		Skills: r.flags.skills, Provider: k.Provider, Warn: func(err error) { notef(r.host, "%v", err) },
-		Exists: func(path string) bool { _, err := os.Lstat(path); return err == nil },
 	}
 	s, err = r.session(ctx, k, place)
 	if c := r.flags.settings; err == nil && place.resumes() && c != nil && layerOf(c, "permissions.mode") == config.LayerFlag {
 		err = s.SetMode(r.flags.permitted.mode) // it also ends a plan mode that the model entered
 	}
 	return s, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
-}
-
-// readFiles reads the files that flags name, so that a mistake is reported before anything is connected.
-func (r *runner) readFiles() error {
-	for _, name := range r.flags.mcpConfig {
-		if _, err := r.host.readServers(filepath.Dir(name), filepath.Base(name), config.LayerFlag); err != nil {
-			return usagef("--mcp-config: %w", err)
-		}
-	}
-	if r.flags.system == "" {
-		return nil
-	}
-	b, err := os.ReadFile(r.flags.system)
-	if err != nil {
-		return usagef("--system: %w", err)
-	}
-	r.system = string(b)
-	return nil
-}
-
-// checkDir returns an error unless dir is a directory; "" means the current directory.
-func checkDir(dir string) error {
-	info, err := os.Stat(cmp.Or(dir, "."))
-	switch {
-	case err != nil:
-		return usagef("--cwd: %w", err)
-	case !info.IsDir():
-		return usagef("--cwd: %s is not a directory", dir)
-	}
-	return nil
 }
 
 // showPlace shows the working directory, unless it is the current one.
@@ -293,7 +232,7 @@ func (r *runner) showPlace(dir string) {
 
 // converse submits the prompt, and then the user's answers to the agent's questions.
 func (r *runner) converse(ctx context.Context, s *agent.Session, input string) error {
-	out, err := r.submit(ctx, s, input)
+	out, err := r.submitTo(ctx, s, input)
 	for {
 		r.mu.Lock()
 		r.out, r.cost, r.questions = out, s.Total().Cost.Dollars, s.Questions()
@@ -326,9 +265,9 @@ func (r *runner) steer(s *agent.Session, line string) {
 // continuePrompt continues work that stopped at a limit, if the user gives no other prompt.
 const continuePrompt = "Continue the task where you stopped."
 
-// submit gives the agent input. Without input, it continues interrupted work or repeats the agent's
+// submitTo gives the agent input. Without input, it continues interrupted work or repeats the agent's
 // question.
-func (r *runner) submit(ctx context.Context, s *agent.Session, input string) (agent.Outcome, error) {
+func (r *runner) submitTo(ctx context.Context, s *agent.Session, input string) (agent.Outcome, error) {
 	switch {
 	case input != "" && s.Question() != "": // an answer is not a command
 		return s.Submit(ctx, llm.Text{Text: input})

@@ -22,41 +22,56 @@ import (
 )
 
 // session opens the session that the flags describe.
-func (r *runner) session(ctx context.Context, k coding.Connection, place saved) (*agent.Session, error) {
+func (r *opener) session(ctx context.Context, k coding.Connection, place saved) (*agent.Session, error) {
+	c, err := r.assemble(ctx, k, place)
+	if err != nil {
+		return nil, err
+	}
+	s, err := coding.Open(ctx, c)
+	return s, openError(place, err)
+}
+
+// assemble returns the configuration of the session that the flags describe.
+func (r *opener) assemble(ctx context.Context, k coding.Connection, place saved) (coding.Config, error) {
 	c, err := r.config(k, place)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	if err := r.flags.checkModels(r.host, c.Connect.Catalogue, k.Provider, k.Model); err != nil {
-		return nil, err
+	r.models = c.Connect.Catalogue
+	if err := r.flags.checkModels(r.host, r.models, k.Provider, k.Model); err != nil {
+		return c, err
 	}
-	tools, err := r.mcpServers(ctx, k)
-	if err != nil {
-		return nil, err
+	if r.tools, err = r.mcpServers(ctx, k); err != nil {
+		return c, err
 	}
-	if tools != nil {
-		c.Extensions = slices.Insert(c.Extensions, 0, coding.Extension(tools.extend))
+	if r.tools != nil {
+		c.Extensions = slices.Insert(c.Extensions, 0, coding.Extension(r.tools.extend))
 	}
 	r.commands.Config = r.forCommands(c)
-	s, err := coding.Open(ctx, c)
-	if err == nil {
-		r.tools = tools
-	}
+	return c, nil
+}
+
+// openError explains an error of opening a session.
+func openError(place saved, err error) error {
 	var unwritable *os.PathError
 	switch {
 	case err == nil:
-		return s, nil
+		return nil
 	case errors.As(err, &unwritable):
-		return nil, usagef("%w; use --no-save to run without saving, or set REINS_HOME to another directory", err)
+		return usagef("%w; use --no-save to run without saving, or set REINS_HOME to another directory", err)
 	case place.resumes():
-		return nil, err
+		return err
 	}
-	return nil, usageError{err}
+	return usageError{err}
 }
 
 // forCommands returns the configuration for commands and files in the text of skills. Questions about them do not wait
 // for the view, which does not show such calls.
-func (r *runner) forCommands(c coding.Config) *coding.Config {
+func (r *opener) forCommands(c coding.Config) *coding.Config {
+	if r.ready != nil {
+		c.Session.Approve = r.approveCommand
+		return &c
+	}
 	c.Session.Approve = func(ctx context.Context, q tool.Request) (tool.Approval, error) {
 		r.asker.arrive(q.Call.ID)
 		return r.asker.approve(ctx, q)
@@ -65,7 +80,7 @@ func (r *runner) forCommands(c coding.Config) *coding.Config {
 }
 
 // config translates the flags into a session configuration.
-func (r *runner) config(k coding.Connection, place saved) (coding.Config, error) {
+func (r *opener) config(k coding.Connection, place saved) (coding.Config, error) {
 	o := r.flags
 	conf, err := o.connection.config(r.host)
 	if err != nil {
@@ -132,7 +147,7 @@ func (o run) prompt(h Host) coding.PromptConfig {
 }
 
 // features returns the extensions of the session, except MCP servers. The demo has no configuration.
-func (r *runner) features() ([]coding.Extension, error) {
+func (r *opener) features() ([]coding.Extension, error) {
 	o := r.flags
 	list := []coding.Extension{feature.Worktrees()}
 	if r.standby != nil {

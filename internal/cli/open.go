@@ -1,0 +1,344 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/ask"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/coding/feature"
+	slash "github.com/reins-agent/reins/command"
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/internal/memory"
+	"github.com/reins-agent/reins/internal/realpath"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/session"
+	"github.com/reins-agent/reins/skill"
+	"github.com/reins-agent/reins/tool"
+)
+
+// opener opens one session as the flags of "reins run" describe it: settings, trust, sandbox, tools, MCP servers, skills,
+// hooks, the audit log and where it is saved. Every face that has flags of "reins run" uses it:
+//
+//	o := newOpener(h, flags)
+//	s, err := o.open(ctx)
+//	if err != nil {
+//		return err // for the user
+//	}
+//	defer s.Close()
+//
+// The session is a [session.Handle]. Its questions wait for Handle.Answer, unless approvals says otherwise. Its commands
+// are built-in ones, skills and prompts of MCP servers. Problems that do not stop the work are printed to
+// host.Stderr, also later: a face that owns the screen sets another writer.
+//
+// To open another session, as session.ActionOpen and session.ActionNew ask for, close the first one and use a new opener
+// with other flags: resume names a session, and a new session has neither resume, nor continueLast, nor fork.
+type opener struct {
+	host  Host
+	flags run
+	vars  map[string]string // environment variables for commands
+	given string            // the first prompt, which describes the session in lists; may be ""
+
+	// alone means that nobody answers questions. MCP servers cannot ask then, and what needs a decision to start is
+	// left out.
+	alone     bool
+	approvals session.Approvals
+	refusal   func(context.Context, tool.Request) tool.Approval // with session.RefuseApproval
+
+	asker   *asker   // asks on the terminal before there is a session
+	standby *standby // with --keep-running
+
+	system   string           // the content of --system
+	place    saved            // where the session is saved, and what it continues
+	commands feature.Commands // prompts that use skills
+	tools    *servers         // MCP servers, or nil
+	models   *llm.Catalogue
+
+	ready chan struct{}  // closed when there is a session
+	local *session.Local // the session
+}
+
+// newOpener returns an opener for a face that answers questions.
+func newOpener(h Host, flags run) *opener {
+	return &opener{host: h, flags: flags, asker: newAsker(h), ready: make(chan struct{})}
+}
+
+// open finds the session that the flags name, or creates one, and opens it.
+func (r *opener) open(ctx context.Context) (*session.Local, error) {
+	if err := r.flags.check(); err != nil {
+		return nil, err
+	}
+	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), runCommand)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.begin(ctx, place)
+	if err != nil {
+		return nil, errors.Join(err, place.discard(ctx))
+	}
+	return s, nil
+}
+
+// begin connects to the model and opens the session. By default, a resumed session keeps its directory and model.
+func (r *opener) begin(ctx context.Context, place saved) (*session.Local, error) {
+	k, err := r.prepare(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.assemble(ctx, k, place)
+	if err != nil {
+		return nil, err
+	}
+	s, err := session.Open(ctx, c, r.options())
+	if err = openError(place, err); err == nil {
+		r.opened(s)
+		err = r.setMode(ctx, place, s)
+	}
+	if err != nil {
+		return nil, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
+	}
+	return s, nil
+}
+
+// prepare reads the configuration and connects to the model.
+func (r *opener) prepare(ctx context.Context, place saved) (k coding.Connection, err error) {
+	r.place = place
+	if place.resumes() {
+		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
+			return k, err
+		}
+	}
+	if err := checkDir(r.flags.dir); err != nil {
+		return k, err
+	}
+	if err := r.flags.configure(r.host, place.meta); err != nil {
+		return k, err
+	}
+	r.asker.dir = r.flags.dir
+	if err := r.readFiles(); err != nil {
+		return k, err
+	}
+	if k, err = r.flags.connection.open(ctx, r.host); err != nil {
+		return k, err
+	}
+	r.commands = feature.Commands{
+		Skills:   r.flags.skills,
+		Provider: k.Provider,
+		Warn:     func(err error) { notef(r.host, "%v", err) },
+		Exists:   exists,
+	}
+	return k, nil
+}
+
+// exists reports whether there is a file.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// setMode gives a resumed session the permission mode of the command line. It also ends a plan mode that the model
+// entered.
+func (r *opener) setMode(ctx context.Context, place saved, s *session.Local) error {
+	c := r.flags.settings
+	if !place.resumes() || c == nil || layerOf(c, "permissions.mode") != config.LayerFlag {
+		return nil
+	}
+	if err := s.Reconfigure(ctx, session.Settings{Mode: r.flags.permitted.mode}); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return nil
+}
+
+// options returns what the session needs of this process.
+func (r *opener) options() session.Options {
+	o := session.Options{
+		Approvals: r.approvals,
+		Refusal:   r.refusal,
+		Places:    r.places(),
+		Save:      func(layer string, rules []string) error { return r.save(config.Layer(layer), rules) },
+		Registry:  slash.New(r.commandHost()),
+		Commands:  r.prompts,
+		Submit:    r.submit,
+	}
+	if r.place.store != nil {
+		o.Manager, _ = openSessions(r.host) // place has opened them
+	}
+	return o
+}
+
+// places returns the files in which approvals can save rules.
+func (r *opener) places() (list []ask.Place) {
+	for _, layer := range ownLayers {
+		if file, err := r.host.configFileFor(r.flags.dir, layer); err == nil {
+			list = append(list, ask.Place{Layer: string(layer), File: shortDir(r.host, file.Path)})
+		}
+	}
+	return list
+}
+
+// save adds rules to one of the user's files.
+func (r *opener) save(layer config.Layer, rules []string) error {
+	return r.host.allow(r.flags.dir, layer, rules)
+}
+
+// allow adds rules to the file of a layer for a directory.
+func (h Host) allow(dir string, layer config.Layer, rules []string) error {
+	file, err := h.configFileFor(dir, layer)
+	for _, rule := range rules {
+		if err == nil {
+			err = file.Add("permissions.allow", rule)
+		}
+	}
+	return err
+}
+
+// submit submits an input that may be a prompt: of an MCP server, or a skill.
+func (r *opener) submit(ctx context.Context, s *agent.Session, input string, more ...llm.Part) (agent.Outcome, error) {
+	parts, ok, err := r.tools.command(ctx, input)
+	switch {
+	case err != nil:
+		return agent.Outcome{}, usageError{err}
+	case ok:
+		return s.Submit(ctx, append(parts, more...)...)
+	}
+	return r.commands.Submit(ctx, s, input, more...)
+}
+
+// prompts lists the commands that are prompts.
+func (r *opener) prompts() []session.Command {
+	var list []session.Command
+	if r.flags.skills != nil {
+		for _, k := range r.flags.skills.All() {
+			if !k.UserInvocable {
+				continue
+			}
+			c := session.Command{
+				Name:      k.Name,
+				Aliases:   k.Aliases,
+				Summary:   k.Description,
+				Arguments: k.ArgumentHint,
+				Source:    session.SourceFile,
+			}
+			if k.Kind == skill.KindSkill {
+				c.Source = session.SourceSkill
+			}
+			list = append(list, c)
+		}
+	}
+	return append(list, r.tools.prompts()...)
+}
+
+// prompts lists the prompts of the servers; s may be nil. Servers that do not answer soon are left out.
+func (s *servers) prompts() (list []session.Command) {
+	if s == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	found, _ := s.client.Prompts(ctx, "")
+	for _, p := range found {
+		list = append(list, session.Command{
+			Name:    mcp.ToolName(p.Server, p.Name),
+			Summary: cmp.Or(p.Title, p.Description),
+			Source:  session.SourceMCP,
+		})
+	}
+	return list
+}
+
+// commandHost returns what the built-in commands need besides the session.
+func (r *opener) commandHost() slash.Host {
+	h := slash.Host{
+		Models: r.models,
+		Rules:  func(context.Context) ([]slash.Rule, error) { return r.rules(), nil },
+		Exists: exists,
+	}
+	if sessions, err := openSessions(r.host); err == nil && r.place.store != nil {
+		h.Sessions = sessions
+	}
+	if r.tools != nil {
+		h.Servers = func() []mcp.Status { return r.tools.client.Status() }
+	}
+	if s := r.flags.settings; s != nil && s.Memory.Enabled {
+		h.Notes = func(context.Context) ([]slash.Note, error) { return r.notes() }
+	}
+	return h
+}
+
+// rules lists the permission rules of the configuration.
+func (r *opener) rules() (list []slash.Rule) {
+	if r.flags.settings == nil {
+		return nil
+	}
+	for _, key := range ruleLists {
+		e, err := r.flags.settings.Get(key)
+		if err != nil {
+			continue
+		}
+		for i, rule := range e.Value.([]string) {
+			list = append(list, slash.Rule{
+				Effect: key[len("permissions."):],
+				Rule:   rule,
+				Origin: shortDir(r.host, e.Origins[i].String()),
+			})
+		}
+	}
+	return list
+}
+
+// notes lists the notes between sessions.
+func (r *opener) notes() (list []slash.Note, err error) {
+	state, err := stateDir(r.host)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := realpath.Dir(cmp.Or(r.flags.dir, "."))
+	if err != nil {
+		return nil, err
+	}
+	store := memory.Open(state.Memory(), dir)
+	for _, scope := range []memory.Scope{memory.User, memory.Project} {
+		found, failed := store.Notes(scope)
+		err = errors.Join(err, failed)
+		for _, n := range found {
+			list = append(list, slash.Note{Scope: string(scope), Title: n.Title, Text: n.Text})
+		}
+	}
+	return list, err
+}
+
+// readFiles reads the files that flags name, so that a mistake is reported before anything is connected.
+func (r *opener) readFiles() error {
+	for _, name := range r.flags.mcpConfig {
+		if _, err := r.host.readServers(filepath.Dir(name), filepath.Base(name), config.LayerFlag); err != nil {
+			return usagef("--mcp-config: %w", err)
+		}
+	}
+	if r.flags.system == "" {
+		return nil
+	}
+	b, err := os.ReadFile(r.flags.system)
+	if err != nil {
+		return usagef("--system: %w", err)
+	}
+	r.system = string(b)
+	return nil
+}
+
+// checkDir returns an error unless dir is a directory; "" means the current directory.
+func checkDir(dir string) error {
+	info, err := os.Stat(cmp.Or(dir, "."))
+	switch {
+	case err != nil:
+		return usagef("--cwd: %w", err)
+	case !info.IsDir():
+		return usagef("--cwd: %s is not a directory", dir)
+	}
+	return nil
+}
