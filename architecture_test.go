@@ -65,6 +65,7 @@ var layers = [][]string{
 	{"internal/tui/edit"},
 	{"internal/tui/term", "internal/tui/screen", "internal/tui/theme", "internal/tui/tuitest", "internal/tui/render"},
 	{"internal/tui/dialog", "internal/tui/transcript", "internal/tui/pager"},
+	{"internal/tui/panel"},
 	{"internal/cli"},
 	{
 		"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",

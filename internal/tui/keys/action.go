@@ -12,10 +12,11 @@ const (
 	List       Context = "list" // pickers and completions
 	Question   Context = "question"
 	Transcript Context = "transcript"
+	Panel      Context = "panel" // full-screen views, whose lists and texts have their own keys in addition
 )
 
 // Contexts returns all contexts, in the order of the table.
-func Contexts() []Context { return []Context{Global, Editor, List, Question, Transcript} }
+func Contexts() []Context { return []Context{Global, Editor, List, Question, Transcript, Panel} }
 
 // Action is what a key does, such as "editor.newline": a context and a name.
 type Action string
@@ -131,6 +132,18 @@ const (
 	BrowseCopy       Action = "transcript.copy"
 	BrowseCopyCode   Action = "transcript.copy-code"
 	BrowseLeave      Action = "transcript.leave"
+)
+
+// Actions in full-screen views.
+const (
+	PanelNext    Action = "panel.next"
+	PanelSearch  Action = "panel.search"
+	PanelFork    Action = "panel.fork"
+	PanelExport  Action = "panel.export"
+	PanelRemove  Action = "panel.remove"
+	PanelMessage Action = "panel.message"
+	PanelEdit    Action = "panel.edit"
+	PanelSend    Action = "panel.send"
 )
 
 // Context returns where an action applies.
@@ -252,4 +265,13 @@ var actions = [...]info{
 	{BrowseCopy, "copy the item", "y", false},
 	{BrowseCopyCode, "copy the code block", "c", false},
 	{BrowseLeave, "back to the draft", "esc q i", true},
+
+	{PanelNext, "next part of the view, such as the sessions of all directories", "tab", false},
+	{PanelSearch, "search the texts of all sessions", "ctrl+f", false},
+	{PanelFork, "continue in a copy of the session", "ctrl+o", false},
+	{PanelExport, "save the session as an archive", "alt+x", false},
+	{PanelRemove, "delete the session, stop the agent, remove the rule or forget the note", "ctrl+x", false},
+	{PanelMessage, "send the agent a message", "alt+s", false},
+	{PanelEdit, "edit the plan", "alt+e", false},
+	{PanelSend, "send the edited plan", "ctrl+s", true},
 }

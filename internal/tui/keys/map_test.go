@@ -216,6 +216,7 @@ func markdown(m *Map) string {
 		List:       "In lists and completions",
 		Question:   "In questions",
 		Transcript: "In the conversation",
+		Panel:      "In views",
 	}
 	var b strings.Builder
 	for _, c := range Contexts() {

@@ -1,0 +1,130 @@
+package panel
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/reins-agent/reins/internal/tui/edit"
+	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/internal/tui/pager"
+	"github.com/reins-agent/reins/internal/tui/screen"
+	"github.com/reins-agent/reins/internal/tui/text"
+)
+
+// Pages is a panel with a long text in sections. It scrolls and searches with the keys of the conversation.
+type Pages struct {
+	base
+	pager  *pager.Pager
+	count  int          // sections
+	search *edit.Editor // while the user writes what to search for
+	status string
+}
+
+// NewPages returns a panel with sections.
+func NewPages(title string, o Options, sections ...pager.Section) *Pages {
+	p := &Pages{base: newBase(title, o)}
+	p.set(sections)
+	return p
+}
+
+// set shows other sections.
+func (p *Pages) set(sections []pager.Section) {
+	p.pager, p.count = pager.New(sections...), len(sections)
+	p.pager.SetRule(p.o.Rule)
+}
+
+// Draw implements [Panel].
+func (p *Pages) Draw(width, height int) screen.Frame {
+	hints := []hint{
+		{keys.BrowseLeave, "close"},
+		{keys.PageDown, "page down"},
+		{keys.BrowseSearch, "search"},
+		{keys.BrowseNextMatch, "next match"},
+	}
+	if p.count > 1 {
+		hints = append(hints, hint{keys.PanelNext, "next part"})
+	}
+	return p.frame(width, height, p.status, hints, p.body)
+}
+
+func (p *Pages) body(width, rows int) (lines []text.Line, x, y int) {
+	x = -1
+	if p.search != nil {
+		rows--
+	}
+	if rows > 0 {
+		p.pager.Resize(width, rows)
+		lines = p.pager.Lines()
+	}
+	if p.search != nil {
+		v := p.search.View(max(width-2, 1), 1)
+		line := append(text.Line{{Text: "/ ", Style: text.Style{Role: text.Accent}}}, v.Lines[0]...)
+		return append(lines, line), v.X + 2, len(lines)
+	}
+	return lines, x, y
+}
+
+// Key implements [Panel].
+func (p *Pages) Key(k keys.Key) Outcome {
+	p.notice = ""
+	if p.search != nil {
+		return p.searchKey(k)
+	}
+	a, _ := p.o.Keys.Find(k, keys.Panel, keys.Transcript, keys.Global)
+	switch a {
+	case keys.BrowseLeave, keys.Interrupt:
+		return Outcome{Handled: true, Close: true}
+	case keys.BrowseUp, keys.LineUp:
+		p.pager.Scroll(-1)
+	case keys.BrowseDown, keys.LineDown:
+		p.pager.Scroll(1)
+	case keys.BrowseHalfUp, keys.PageUp:
+		p.pager.Page(-1)
+	case keys.BrowseHalfDown, keys.PageDown, keys.BrowseFold:
+		p.pager.Page(1)
+	case keys.BrowseTop, keys.Top:
+		p.pager.Top()
+	case keys.BrowseBottom, keys.Bottom:
+		p.pager.Bottom()
+	case keys.PanelNext, keys.BrowseNextPrompt, keys.NextPrompt:
+		p.pager.Jump(1)
+	case keys.BrowsePrevPrompt, keys.PrevPrompt:
+		p.pager.Jump(-1)
+	case keys.BrowseSearch, keys.Search, keys.PanelSearch:
+		p.search = p.field()
+	case keys.BrowseNextMatch:
+		p.pager.Next(1)
+	case keys.BrowsePrevMatch:
+		p.pager.Next(-1)
+	default:
+		return Outcome{}
+	}
+	return handled
+}
+
+func (p *Pages) searchKey(k keys.Key) Outcome {
+	a, _ := p.o.Keys.Find(k, keys.List)
+	switch a {
+	case keys.ListCancel:
+		p.search = nil
+		p.pager.Search("")
+	case keys.ListAccept:
+		query := strings.TrimSpace(p.search.Message().Text)
+		p.search = nil
+		if !p.pager.Search(query) {
+			p.fail(fmt.Errorf("%q was not found", query))
+		}
+	default:
+		return Outcome{Handled: p.search.Handle(k).Handled}
+	}
+	return handled
+}
+
+// Paste implements [Panel].
+func (p *Pages) Paste(s string) Outcome {
+	if p.search == nil {
+		return Outcome{}
+	}
+	p.search.Paste(strings.Join(strings.Fields(s), " "))
+	return handled
+}
