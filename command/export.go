@@ -29,13 +29,26 @@ func runExport(ctx context.Context, t Target, args string) (session.Result, erro
 		path = i.ID + ".tar"
 	}
 	path = within(i.Dir, path)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := Export(ctx, t.Sessions, i.ID, path); err != nil {
 		return session.Result{}, err
 	}
-	err = errors.Join(t.Sessions.Export(ctx, session.ExportOptions{Session: i.ID}, io.Writer(f)), f.Close())
-	if err != nil {
-		return session.Result{}, errors.Join(err, os.Remove(path))
-	}
 	return session.Result{Text: "Exported to " + path + "."}, nil
+}
+
+// Exporter exports sessions. A [session.Manager] implements it.
+type Exporter interface {
+	Export(ctx context.Context, o session.ExportOptions, out io.Writer) error
+}
+
+// Export writes a session to a new file, without known secrets. It does not replace a file.
+func Export(ctx context.Context, s Exporter, id, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(s.Export(ctx, session.ExportOptions{Session: id}, f), f.Close())
+	if err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }

@@ -43,9 +43,11 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reins-agent/reins/event"
@@ -152,17 +154,16 @@ func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 			return
 		}
 		metas := make([]event.Meta, 0, len(names))
-		for _, name := range names {
+		for _, d := range s.describeAll(ctx, names) {
 			if err := context.Cause(ctx); err != nil {
 				yield(event.Meta{}, err)
 				return
 			}
-			m, err := s.describe(name)
 			switch {
-			case errors.Is(err, event.ErrNotFound): // incomplete, or just deleted
-			case err == nil:
-				metas = append(metas, m)
-			case !yield(m, err):
+			case errors.Is(d.err, event.ErrNotFound): // incomplete, or just deleted
+			case d.err == nil:
+				metas = append(metas, d.meta)
+			case !yield(d.meta, d.err):
 				return
 			}
 		}
@@ -173,6 +174,28 @@ func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
 			}
 		}
 	}
+}
+
+// described is the result of describe.
+type described struct {
+	meta event.Meta
+	err  error
+}
+
+// describeAll describes sessions, several at a time. It stops when ctx is done.
+func (s *Store) describeAll(ctx context.Context, names []string) []described {
+	out := make([]described, len(names))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(names)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(names)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				out[i].meta, out[i].err = s.describe(names[i])
+			}
+		})
+	}
+	workers.Wait()
+	return out
 }
 
 // names returns all session directories.

@@ -68,31 +68,30 @@ func (b *base) field() *edit.Editor {
 	return edit.New(edit.Options{Keys: &m, Rule: b.o.Rule})
 }
 
-// load runs a function in the background and passes its result to done, on the loop. A panel that was closed meanwhile
-// does not get it.
-func load[T any](b *base, f func(ctx context.Context) (T, error), done func(T, error)) {
+// load runs a function in the background. On the loop, it shows an error or passes the result to done. A panel that was
+// closed meanwhile gets neither.
+func load[T any](b *base, f func(ctx context.Context) (T, error), done func(T) Outcome) {
 	b.loading++
 	ctx := b.ctx
 	go func() {
 		v, err := f(ctx)
-		b.o.Post(func() {
-			if ctx.Err() == nil {
-				b.loading--
-				done(v, err)
+		b.o.Post(func() Outcome {
+			if ctx.Err() != nil {
+				return Outcome{}
 			}
+			if b.loading--; err != nil {
+				b.fail(err)
+				return handled
+			}
+			return done(v)
 		})
 	}()
 }
 
-// act does something in the background, even if the panel is closed meanwhile. It shows an error, or calls done.
-func (b *base) act(f func(ctx context.Context) error, done func()) {
-	load(b, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(context.WithoutCancel(ctx)) }, func(_ struct{}, err error) {
-		if err != nil {
-			b.fail(err)
-			return
-		}
-		done()
-	})
+// act does something in the background, even if the panel is closed meanwhile.
+func (b *base) act(f func(ctx context.Context) error, done func() Outcome) {
+	load(b, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(context.WithoutCancel(ctx)) },
+		func(struct{}) Outcome { return done() })
 }
 
 // ask asks before something is done that cannot be undone. Rows tell what it is about.
@@ -138,6 +137,9 @@ func (b *base) frame(width, height int, status string, hints []hint, content bod
 	width, height = max(width, 1), max(height, 1)
 	head := []text.Line{b.head(width, status)}
 	var foot []text.Line
+	if b.confirm != nil {
+		hints = []hint{{keys.QuestionChoose, "answer"}, {keys.QuestionRefuse, "cancel"}}
+	}
 	if height >= 4 {
 		foot = []text.Line{b.foot(width, hints)}
 	}

@@ -25,12 +25,9 @@ var contexts = map[keys.Context]string{
 func NewHelp(o Options) *Pages {
 	p := NewPages("Help", o)
 	p.set(p.keyTables())
-	load(&p.base, o.Handle.Commands, func(list []session.Command, err error) {
-		if err != nil {
-			p.fail(err)
-			return
-		}
+	load(&p.base, o.Handle.Commands, func(list []session.Command) Outcome {
 		p.set(append(p.keyTables(), commandTables(list)...))
+		return handled
 	})
 	return p
 }
@@ -95,12 +92,9 @@ func NewResult(title string, r session.Result, o Options) *Pages {
 // NewCommand returns a panel with what a command shows once it has run, such as "/status".
 func NewCommand(title, line string, o Options) *Pages {
 	p := NewPages(title, o)
-	load(&p.base, func(ctx context.Context) (session.Result, error) { return o.Handle.Run(ctx, line) }, func(r session.Result, err error) {
-		if err != nil {
-			p.fail(err)
-			return
-		}
+	load(&p.base, func(ctx context.Context) (session.Result, error) { return o.Handle.Run(ctx, line) }, func(r session.Result) Outcome {
 		p.set(resultSections(r))
+		return handled
 	})
 	return p
 }

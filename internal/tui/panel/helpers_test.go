@@ -24,10 +24,11 @@ var sizes = [][2]int{{1, 1}, {5, 2}, {40, 10}, {80, 24}, {120, 40}, {200, 60}}
 // loop runs what panels post, as a program's loop does.
 type loop struct {
 	t     *testing.T
-	posts chan func()
+	posts chan func() Outcome
+	last  Outcome // of what was posted, except for a repaint
 }
 
-func newLoop(t *testing.T) *loop { return &loop{t, make(chan func(), 1000)} }
+func newLoop(t *testing.T) *loop { return &loop{t: t, posts: make(chan func() Outcome, 1000)} }
 
 // until runs posts until a condition holds.
 func (l *loop) until(what string, ok func() bool) {
@@ -36,7 +37,9 @@ func (l *loop) until(what string, ok func() bool) {
 	for !ok() {
 		select {
 		case f := <-l.posts:
-			f()
+			if out := f(); out != handled && out != (Outcome{}) {
+				l.last = out
+			}
 		case <-late:
 			l.t.Fatalf("%s: it did not happen", what)
 		}
@@ -47,7 +50,7 @@ func (l *loop) until(what string, ok func() bool) {
 func (l *loop) options(h session.Handle) Options {
 	return Options{
 		Handle: h,
-		Post:   func(f func()) { l.posts <- f },
+		Post:   func(f func() Outcome) { l.posts <- f },
 		Now:    func() time.Time { return now },
 	}
 }
@@ -92,7 +95,7 @@ func everywhere(t *testing.T, p Panel) string {
 }
 
 // press presses keys by their names, and returns the last outcome. A name in quotes is typed as text.
-func press(t *testing.T, p Panel, names ...string) (out Outcome) {
+func press(t testing.TB, p Panel, names ...string) (out Outcome) {
 	t.Helper()
 	for _, name := range names {
 		if s, ok := strings.CutPrefix(name, "'"); ok {
@@ -108,6 +111,16 @@ func press(t *testing.T, p Panel, names ...string) (out Outcome) {
 		out = p.Key(k)
 	}
 	return out
+}
+
+// contains reports whether a panel shows a text on a large screen.
+func contains(p Panel, part string) bool {
+	for _, l := range p.Draw(200, 100).Lines {
+		if strings.Contains(l.Text(), part) {
+			return true
+		}
+	}
+	return false
 }
 
 // has checks that a text has parts.
@@ -129,9 +142,12 @@ type fake struct {
 	commands []session.Command
 	results  map[string]session.Result
 	ran      []string
+	info     session.Info
 }
 
 func (f *fake) Commands(context.Context) ([]session.Command, error) { return f.commands, nil }
+
+func (f *fake) Info(context.Context) (session.Info, error) { return f.info, nil }
 
 func (f *fake) Run(_ context.Context, line string) (session.Result, error) {
 	f.ran = append(f.ran, line)

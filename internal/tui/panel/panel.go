@@ -55,9 +55,9 @@ var handled = Outcome{Handled: true}
 // Options are what panels need. All but Handle and Post are optional.
 type Options struct {
 	Handle session.Handle
-	// Post calls a function on the program's loop and paints again. It may be called on any goroutine, also after the
-	// panel was closed.
-	Post func(func())
+	// Post calls a function on the program's loop, does what its outcome says, and paints again. It may be called on any
+	// goroutine, also after the panel was closed.
+	Post func(func() Outcome)
 	// State returns what the conversation shows. The program changes it on its loop.
 	State    func() *view.State
 	Sessions Sessions // nil: there are no saved sessions
