@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/internal/tui/edit"
@@ -101,6 +102,13 @@ func (l *List) Selected() int {
 		return -1
 	}
 	return l.matches[l.selected]
+}
+
+// Select selects a row if it is shown.
+func (l *List) Select(row int) {
+	if n := slices.Index(l.matches, row); n >= 0 {
+		l.selected = n
+	}
 }
 
 // Handle handles a key.

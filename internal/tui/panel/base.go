@@ -29,6 +29,14 @@ type base struct {
 
 	confirm *dialog.Dialog
 	agreed  func()
+	writing *writing
+}
+
+// writing is a text that the user writes at the bottom of a panel.
+type writing struct {
+	title string
+	field *edit.Editor
+	send  func(s string)
 }
 
 func newBase(title string, o Options) base {
@@ -47,10 +55,23 @@ func newBase(title string, o Options) base {
 	return b
 }
 
-func (b *base) Title() string        { return b.title }
-func (b *base) Paste(string) Outcome { return Outcome{} }
-func (b *base) Changed([]view.Key)   {}
-func (b *base) Close()               { b.stop() }
+func (b *base) Title() string      { return b.title }
+func (b *base) Running() bool      { return false }
+func (b *base) Changed([]view.Key) {}
+func (b *base) Close()             { b.stop() }
+
+// Paste inserts into the text that the user writes.
+func (b *base) Paste(s string) Outcome {
+	switch {
+	case b.confirm != nil:
+		return Outcome{Handled: b.confirm.Paste(s).Typed == ""}
+	case b.writing != nil:
+		b.writing.field.Paste(s)
+	default:
+		return Outcome{}
+	}
+	return handled
+}
 
 // dialog returns the options of lists and questions.
 func (b *base) dialog() dialog.Options { return dialog.Options{Keys: b.o.Keys, Rule: b.o.Rule} }
@@ -107,9 +128,18 @@ func (b *base) ask(title, yes, no string, rows []string, agreed func()) {
 	b.confirm, b.agreed = dialog.New(q, b.dialog()), agreed
 }
 
-// question handles a key while a question is open.
+// write lets the user write a text.
+func (b *base) write(title, s string, send func(s string)) {
+	b.writing = &writing{title, b.field(), send}
+	b.writing.field.SetText(s)
+}
+
+// question handles a key while a question is open or the user writes a text.
 func (b *base) question(k keys.Key) (Outcome, bool) {
 	b.notice = ""
+	if b.writing != nil {
+		return b.written(k), true
+	}
 	if b.confirm == nil {
 		return Outcome{}, false
 	}
@@ -121,6 +151,56 @@ func (b *base) question(k keys.Key) (Outcome, bool) {
 		}
 	}
 	return Outcome{Handled: out.Handled}, true
+}
+
+// written handles a key while the user writes a text.
+func (b *base) written(k keys.Key) Outcome {
+	w := b.writing
+	out := w.field.Handle(k)
+	if out.Action == keys.Submit {
+		if s := strings.TrimSpace(w.field.Message().Text); s != "" {
+			b.writing = nil
+			w.send(s)
+		}
+		return handled
+	}
+	if a, _ := b.o.Keys.Find(k, keys.List); a == keys.ListCancel && !out.Handled {
+		b.writing = nil
+		return handled
+	}
+	if out.Action == keys.ExternalEditor {
+		return Outcome{Handled: true, External: w.field}
+	}
+	return Outcome{Handled: out.Handled}
+}
+
+// lines lays out the text and returns the caret's cell.
+func (w *writing) lines(b *base, width, rows int) (lines []text.Line, x, y int) {
+	title := text.Line{{Text: text.Clean(w.title), Style: text.Style{Role: text.Warning, Attr: text.Bold}}}
+	v := w.field.View(max(width-2, 1), min(max(rows-1, 1), 8))
+	lines = append(lines, b.o.Rule.Cut(title, width))
+	for i, l := range v.Lines {
+		mark := "  "
+		if i == 0 {
+			mark = "> "
+		}
+		lines = append(lines, append(text.Line{{Text: mark, Style: text.Style{Role: text.Accent}}}, l...))
+	}
+	return lines, v.X + 2, v.Y + 1
+}
+
+// below returns the question or the text at the bottom of a panel, its hints, and the caret's cell if there is one.
+func (b *base) below(width, rows int) (lines []text.Line, hints []hint, x, y int, cursor bool) {
+	switch {
+	case b.confirm != nil:
+		lines, x, y, cursor = b.confirm.View(width, rows)
+		return lines, []hint{{keys.QuestionChoose, "answer"}, {keys.QuestionRefuse, "cancel"}}, x, y, cursor
+	case b.writing != nil:
+		lines, x, y = b.writing.lines(b, width, rows)
+		hints = []hint{{keys.Submit, "send"}, {keys.ListCancel, "cancel"}, {keys.Newline, "new line"}, {keys.ExternalEditor, "editor"}}
+		return lines, hints, x, y, true
+	}
+	return nil, nil, 0, 0, false
 }
 
 // hint is a key to show at the bottom.
@@ -135,43 +215,37 @@ type body func(width, rows int) (lines []text.Line, x, y int)
 // frame lays out a panel.
 func (b *base) frame(width, height int, status string, hints []hint, content body) screen.Frame {
 	width, height = max(width, 1), max(height, 1)
-	head := []text.Line{b.head(width, status)}
-	var foot []text.Line
-	if b.confirm != nil {
-		hints = []hint{{keys.QuestionChoose, "answer"}, {keys.QuestionRefuse, "cancel"}}
-	}
+	head := b.head(width, status)
+	room := height - 1 // below the title
 	if height >= 4 {
-		foot = []text.Line{b.foot(width, hints)}
+		room-- // for the keys
 	}
-	var asked []text.Line
-	x, y, cursor := 0, 0, false
-	if b.confirm != nil {
-		asked, x, y, cursor = b.confirm.View(width, max(height-len(head)-len(foot)-2, 1))
+	asked, others, x, y, cursor := b.below(width, max(room-2, 1))
+	if asked != nil {
+		hints = others
 	}
-	rows := max(height-len(head)-len(foot)-len(asked), 0)
-	var lines []text.Line
+	rows := max(room-len(asked), 0)
+	f := screen.Frame{Lines: make([]text.Line, 1, height), X: x, Y: 1 + rows + y, Cursor: cursor}
+	f.Lines[0] = head
 	if rows > 0 {
-		cx, cy := -1, 0
-		lines, cx, cy = content(width, rows)
-		lines = lines[:min(len(lines), rows)]
-		if b.confirm == nil && cx >= 0 && cy < rows {
-			x, y, cursor = min(cx, width-1), cy+len(head), true
-		} else if b.confirm != nil {
-			y += len(head) + rows
+		lines, cx, cy := content(width, rows)
+		f.Lines = append(f.Lines, lines[:min(len(lines), rows)]...)
+		if asked == nil && cx >= 0 && cy < rows {
+			f.X, f.Y, f.Cursor = cx, 1+cy, true
 		}
 	}
-	for len(lines) < rows {
-		lines = append(lines, nil)
+	for len(f.Lines) < 1+rows {
+		f.Lines = append(f.Lines, nil)
 	}
-	f := screen.Frame{X: x, Y: y, Cursor: cursor}
-	for _, part := range [][]text.Line{head, lines, asked, foot} {
-		f.Lines = append(f.Lines, part...)
+	f.Lines = append(f.Lines, asked...)
+	if height >= 4 {
+		f.Lines = append(f.Lines, b.foot(width, hints))
 	}
 	f.Lines = f.Lines[:min(len(f.Lines), height)]
 	for i, l := range f.Lines {
 		f.Lines[i] = b.o.Rule.Cut(l, width)
 	}
-	f.Y = min(f.Y, height-1)
+	f.X, f.Y = min(f.X, width-1), min(f.Y, height-1)
 	return f
 }
 

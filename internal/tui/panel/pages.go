@@ -11,26 +11,44 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// Pages is a panel with a long text in sections. It scrolls and searches with the keys of the conversation.
-type Pages struct {
+// window is a window on a long text.
+type window interface {
+	Resize(width, height int)
+	Scroll(rows int)
+	Page(n int)
+	Top()
+	Bottom()
+	Jump(n int)
+	Search(query string) bool
+	Next(n int) bool
+	Lines() []text.Line
+}
+
+// reader shows a window. It scrolls and searches with the keys of the conversation.
+type reader struct {
 	base
-	pager  *pager.Pager
-	count  int          // sections
+	window window
 	search *edit.Editor // while the user writes what to search for
-	status string
+}
+
+// Pages is a panel with a long text in sections.
+type Pages struct {
+	reader
+	count int // sections
 }
 
 // NewPages returns a panel with sections.
 func NewPages(title string, o Options, sections ...pager.Section) *Pages {
-	p := &Pages{base: newBase(title, o)}
+	p := &Pages{reader: reader{base: newBase(title, o)}}
 	p.set(sections)
 	return p
 }
 
 // set shows other sections.
 func (p *Pages) set(sections []pager.Section) {
-	p.pager, p.count = pager.New(sections...), len(sections)
-	p.pager.SetRule(p.o.Rule)
+	w := pager.New(sections...)
+	w.SetRule(p.o.Rule)
+	p.window, p.count = w, len(sections)
 }
 
 // Draw implements [Panel].
@@ -44,17 +62,17 @@ func (p *Pages) Draw(width, height int) screen.Frame {
 	if p.count > 1 {
 		hints = append(hints, hint{keys.PanelNext, "next part"})
 	}
-	return p.frame(width, height, p.status, hints, p.body)
+	return p.frame(width, height, "", hints, p.body)
 }
 
-func (p *Pages) body(width, rows int) (lines []text.Line, x, y int) {
+func (p *reader) body(width, rows int) (lines []text.Line, x, y int) {
 	x = -1
 	if p.search != nil {
 		rows--
 	}
 	if rows > 0 {
-		p.pager.Resize(width, rows)
-		lines = p.pager.Lines()
+		p.window.Resize(width, rows)
+		lines = p.window.Lines()
 	}
 	if p.search != nil {
 		v := p.search.View(max(width-2, 1), 1)
@@ -65,8 +83,10 @@ func (p *Pages) body(width, rows int) (lines []text.Line, x, y int) {
 }
 
 // Key implements [Panel].
-func (p *Pages) Key(k keys.Key) Outcome {
-	p.notice = ""
+func (p *reader) Key(k keys.Key) Outcome {
+	if out, asked := p.question(k); asked {
+		return out
+	}
 	if p.search != nil {
 		return p.searchKey(k)
 	}
@@ -75,43 +95,43 @@ func (p *Pages) Key(k keys.Key) Outcome {
 	case keys.BrowseLeave, keys.Interrupt:
 		return Outcome{Handled: true, Close: true}
 	case keys.BrowseUp, keys.LineUp:
-		p.pager.Scroll(-1)
+		p.window.Scroll(-1)
 	case keys.BrowseDown, keys.LineDown:
-		p.pager.Scroll(1)
+		p.window.Scroll(1)
 	case keys.BrowseHalfUp, keys.PageUp:
-		p.pager.Page(-1)
+		p.window.Page(-1)
 	case keys.BrowseHalfDown, keys.PageDown, keys.BrowseFold:
-		p.pager.Page(1)
+		p.window.Page(1)
 	case keys.BrowseTop, keys.Top:
-		p.pager.Top()
+		p.window.Top()
 	case keys.BrowseBottom, keys.Bottom:
-		p.pager.Bottom()
+		p.window.Bottom()
 	case keys.PanelNext, keys.BrowseNextPrompt, keys.NextPrompt:
-		p.pager.Jump(1)
+		p.window.Jump(1)
 	case keys.BrowsePrevPrompt, keys.PrevPrompt:
-		p.pager.Jump(-1)
+		p.window.Jump(-1)
 	case keys.BrowseSearch, keys.Search, keys.PanelSearch:
 		p.search = p.field()
 	case keys.BrowseNextMatch:
-		p.pager.Next(1)
+		p.window.Next(1)
 	case keys.BrowsePrevMatch:
-		p.pager.Next(-1)
+		p.window.Next(-1)
 	default:
 		return Outcome{}
 	}
 	return handled
 }
 
-func (p *Pages) searchKey(k keys.Key) Outcome {
+func (p *reader) searchKey(k keys.Key) Outcome {
 	a, _ := p.o.Keys.Find(k, keys.List)
 	switch a {
 	case keys.ListCancel:
 		p.search = nil
-		p.pager.Search("")
+		p.window.Search("")
 	case keys.ListAccept:
 		query := strings.TrimSpace(p.search.Message().Text)
 		p.search = nil
-		if !p.pager.Search(query) {
+		if !p.window.Search(query) {
 			p.fail(fmt.Errorf("%q was not found", query))
 		}
 	default:
@@ -121,9 +141,9 @@ func (p *Pages) searchKey(k keys.Key) Outcome {
 }
 
 // Paste implements [Panel].
-func (p *Pages) Paste(s string) Outcome {
+func (p *reader) Paste(s string) Outcome {
 	if p.search == nil {
-		return Outcome{}
+		return p.base.Paste(s)
 	}
 	p.search.Paste(strings.Join(strings.Fields(s), " "))
 	return handled

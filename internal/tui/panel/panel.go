@@ -30,6 +30,8 @@ type Panel interface {
 	Key(k keys.Key) Outcome
 	// Paste handles a paste.
 	Paste(s string) Outcome
+	// Running reports whether the panel shows a time that passes, so that the program should paint it each second.
+	Running() bool
 	// Changed tells the panel that the session changed, after the program applied records to its state.
 	Changed(changed []view.Key)
 	// Close stops what runs in the background. The panel is not used again.

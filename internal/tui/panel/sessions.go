@@ -198,7 +198,7 @@ func (p *sessions) Key(k keys.Key) Outcome {
 // Paste implements [Panel].
 func (p *sessions) Paste(s string) Outcome {
 	if p.confirm != nil {
-		return Outcome{}
+		return p.base.Paste(s)
 	}
 	p.list.Paste(s)
 	if p.find != nil {
