@@ -27,9 +27,9 @@ type base struct {
 	notice  string // at the bottom, until the next key
 	failed  bool   // the notice is an error
 
-	confirm *dialog.Dialog
-	agreed  func()
-	writing *writing
+	confirm  *dialog.Dialog
+	answered func(choice string)
+	writing  *writing
 }
 
 // writing is a text that the user writes at the bottom of a panel.
@@ -117,15 +117,21 @@ func (b *base) act(f func(ctx context.Context) error, done func() Outcome) {
 
 // ask asks before something is done that cannot be undone. Rows tell what it is about.
 func (b *base) ask(title, yes, no string, rows []string, agreed func()) {
-	q := ask.Question{
-		Who:     "Reins",
-		Title:   title,
-		Choices: []ask.Choice{{Key: "y", Text: yes, Allow: true}, {Key: "n", Text: no}},
-	}
+	choices := []ask.Choice{{Key: "y", Text: yes, Allow: true}, {Key: "n", Text: no}}
+	b.choose(title, choices, rows, func(choice string) {
+		if choice == "y" {
+			agreed()
+		}
+	})
+}
+
+// choose lets the user choose. The last choice is to do nothing.
+func (b *base) choose(title string, choices []ask.Choice, rows []string, answered func(choice string)) {
+	q := ask.Question{Who: "Reins", Title: title, Choices: choices}
 	for _, r := range rows {
 		q.Rows = append(q.Rows, ask.Row{Kind: ask.RowText, Text: r})
 	}
-	b.confirm, b.agreed = dialog.New(q, b.dialog()), agreed
+	b.confirm, b.answered = dialog.New(q, b.dialog()), answered
 }
 
 // write lets the user write a text.
@@ -146,9 +152,7 @@ func (b *base) question(k keys.Key) (Outcome, bool) {
 	out := b.confirm.Handle(k)
 	if out.Answer != nil {
 		b.confirm = nil
-		if out.Answer.Choice == "y" {
-			b.agreed()
-		}
+		b.answered(out.Answer.Choice)
 	}
 	return Outcome{Handled: out.Handled}, true
 }

@@ -48,6 +48,8 @@ type Outcome struct {
 	Line string
 	// Result is what to do next as after a slash command, such as to open another session.
 	Result *session.Result
+	// Draft is a text for the draft, if that is empty.
+	Draft string
 	// External is an editor whose text the user wants to change in $EDITOR: see [edit.Editor.External].
 	External *edit.Editor
 }
