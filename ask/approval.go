@@ -24,11 +24,16 @@ func rows(d event.ApprovalRequested) (list []Row) {
 	add(RowText, d.Preview)
 	described := d.Preview != "" || d.Diff != ""
 	arguments := !described && len(d.Accesses) == 0
+	parts := d.Parts
 	for _, a := range d.Accesses {
 		switch {
 		case a.Kind == policy.Exec:
 			add(RowCommand, a.Target)
 			add(RowDir, a.Dir)
+			for _, part := range parts {
+				add(RowPart, part)
+			}
+			parts = nil
 		case strings.HasPrefix(d.Reason+",", string(a.Kind)+"s "+a.Target+","): // RowWhy shows it
 		case a.Kind == policy.Delete || d.Diff == "":
 			add(RowAccess, a.String())
@@ -36,15 +41,15 @@ func rows(d event.ApprovalRequested) (list []Row) {
 		arguments = arguments || a.Kind == policy.Connect ||
 			a.Kind == policy.Write && d.Diff == "" && !has(d.Accesses, policy.Exec)
 	}
-	for _, part := range d.Parts {
-		add(RowPart, part)
-	}
-	if arguments || len(d.Notes) > 0 {
+	if arguments || len(d.Notes) > 0 || truncated(d.Diff) || truncated(d.Preview) {
 		add(RowArguments, string(d.Arguments))
 	}
 	add(RowWhy, why(d))
 	return list
 }
+
+// truncated reports whether a description was too long to be recorded. The arguments show everything then.
+func truncated(text string) bool { return strings.HasSuffix(text, "\n[truncated]\n") }
 
 // why returns why a call needs approval, unless other rows show it.
 func why(d event.ApprovalRequested) string {

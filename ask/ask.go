@@ -95,13 +95,13 @@ func Waiting(s *view.State, places ...Place) []Question {
 	list := []Question{}
 	for _, a := range s.Approvals() {
 		q := FromRequest(a.ApprovalRequested, places...)
-		q.ID, q.Key, q.Agent, q.Asked = callID(a.Agent, a.ID), a.Key, a.Agent, a.Asked
+		q.ID, q.Key, q.Agent, q.Asked = ID(a.Agent, a.ID), a.Key, a.Agent, a.Asked
 		q.Who = who(s, a.Agent)
 		list = append(list, q)
 	}
 	for _, m := range s.Questions() {
 		q := Question{
-			ID:    callID(m.Agent, m.Call),
+			ID:    ID(m.Agent, m.Call),
 			Kind:  Input,
 			Agent: m.Agent,
 			Who:   who(s, m.Agent),
@@ -132,8 +132,8 @@ func Find(list []Question, id string) (Question, bool) {
 	return list[i], true
 }
 
-// callID returns the ID for a question about a tool call. Calls of two agents can have the same ID.
-func callID(agent, call string) string {
+// ID returns the ID of the question about an agent's tool call. Calls of two agents can have the same ID.
+func ID(agent, call string) string {
 	if agent == "" {
 		return call
 	}

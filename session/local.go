@@ -48,6 +48,9 @@ type Options struct {
 
 	// Manager, if set, previews undos.
 	Manager *Manager
+
+	// Context, if set, ends all work when it is done, with its cause.
+	Context context.Context
 }
 
 // Local is a session of this process.
@@ -94,9 +97,17 @@ func Open(ctx context.Context, c coding.Config, o Options) (*Local, error) {
 
 func (l *Local) attach(s *agent.Session) {
 	l.agent = s
-	l.ctx, l.cancel = context.WithCancel(context.Background())
+	ctx := l.options.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	l.ctx, l.cancel = context.WithCancel(ctx)
 	go l.follow()
 }
+
+// Agent returns the session itself, for the program that opened it. Work that the program starts there is not the work
+// that Wait waits for.
+func (l *Local) Agent() *agent.Session { return l.agent }
 
 // follow applies the records until the session is closed.
 func (l *Local) follow() {
@@ -280,10 +291,6 @@ func outcome(out agent.Outcome, err error) Outcome {
 
 // Submit implements [Handle].
 func (l *Local) Submit(ctx context.Context, in Input) error {
-	more, err := in.media()
-	if err != nil {
-		return err
-	}
 	if l.options.Registry != nil && !in.Plain && l.agent.Question() == "" { // an answer is not a command
 		r, ok, err := l.options.Registry.Run(ctx, l, in.Text)
 		switch {
@@ -296,6 +303,16 @@ func (l *Local) Submit(ctx context.Context, in Input) error {
 		default:
 			in.Text, in.Plain = r.Submit.Text, r.Submit.Plain
 		}
+	}
+	return l.Prompt(ctx, in)
+}
+
+// Prompt is Submit without the session's commands: an input that begins with "/" is a prompt such as a skill, or an
+// error.
+func (l *Local) Prompt(ctx context.Context, in Input) error {
+	more, err := in.media()
+	if err != nil {
+		return err
 	}
 	return l.start(ctx, func(ctx context.Context) (agent.Outcome, error) {
 		if l.options.Submit != nil && !in.Plain && l.agent.Question() == "" { // an answer is not a command

@@ -70,7 +70,7 @@ func (l *Local) decide(ctx context.Context, q ask.Question, a ask.Answer) error 
 			return fmt.Errorf("rules cannot be saved here: choose another answer")
 		}
 		if err := l.options.Save(choice.Save, choice.Rules); err != nil {
-			return fmt.Errorf("the rules were not saved, choose another answer: %w", err)
+			return fmt.Errorf("not saved, choose another answer: %w", err)
 		}
 	}
 	if err := l.agent.Resolve(ctx, q.Agent+":"+call, approval); err != nil {

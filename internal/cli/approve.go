@@ -10,27 +10,29 @@ import (
 	"sync"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/session"
 	"github.com/reins-agent/reins/tool"
 )
 
-// asker asks the user on the terminal, for approvals and on behalf of the agent.
+// asker asks the user on the terminal.
 type asker struct {
 	host Host
 	view face
-	dir  string // the directory that the agent works in; "" is the current one
+
+	// gaveUp, if set, is called with a call that needs an approval when the terminal was closed instead of an answer.
+	gaveUp func(q ask.Question, d event.ApprovalRequested)
 
 	asking sync.Mutex // held while a question waits for its answer
 	keys   keyboard
 
 	mu      sync.Mutex
-	refused []string                 // calls refused because nobody could be asked
-	missing []string                 // rules that would have allowed them
-	agents  map[string]string        // descriptions of the subagents, by path
-	arrived map[string]chan struct{} // by call ID; closed when the view has reached its question
+	refused []string                           // calls refused because nobody could be asked
+	missing []string                           // rules that would have allowed them
+	posed   map[string]context.CancelCauseFunc // withdraws a question, by its ID
 }
 
 // newAsker returns an asker for a command that is not a run.
@@ -48,127 +50,211 @@ func (a *asker) unanswered() (calls, rules []string) {
 	return a.refused, a.missing
 }
 
-// note records the descriptions of agents, and which questions the view has reached.
-func (a *asker) note(r event.Record) {
-	switch d := r.Data.(type) {
-	case event.ApprovalRequested:
-		a.arrive(d.ID)
-	case event.SubagentStart:
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if a.agents == nil {
-			a.agents = make(map[string]string)
-		}
-		what := show.Summary(d.Task)
-		if d.Type != "" {
-			what = show.OneLine(d.Type) + ": " + what
-		}
-		a.agents[d.ID] = what
-	}
-}
-
-// arrival returns a channel that is closed when everything before a call's question was shown.
-func (a *asker) arrival(id string) chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.arrived == nil {
-		a.arrived = make(map[string]chan struct{})
-	}
-	if a.arrived[id] == nil {
-		a.arrived[id] = make(chan struct{})
-	}
-	return a.arrived[id]
-}
-
-// arrive records that the view has reached the question about a call.
-func (a *asker) arrive(id string) {
-	select {
-	case <-a.arrival(id): // a call of another agent had the same ID
-	default:
-		close(a.arrival(id))
-	}
-}
-
 // refuse denies a call that no user can approve. It tells the model what to do instead.
 func (a *asker) refuse(ctx context.Context, r tool.Request, why string) tool.Approval {
+	var rules []string
+	if list := suggestions(ctx, r); len(list) > 0 {
+		rules = list[0].Rules
+	}
+	return a.deny(r.Spec.Name, r.Decision.Reason, r.Accesses, rules, why)
+}
+
+// deny denies a call of a tool that needs approval for a reason, and that rules would allow.
+func (a *asker) deny(name, reason string, accesses []policy.Access, rules []string, why string) tool.Approval {
 	with := "another --mode, or --yes"
-	rules := narrowest(suggestions(ctx, r))
-	if policy.LeavesSandbox(r.Accesses) {
+	if policy.LeavesSandbox(accesses) {
 		with = "--writable DIR, or --sandbox off"
 	} else if len(rules) > 0 {
 		with = "reins policy allow --personal " + quoteRules(rules) + ", " + with
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refused = append(a.refused, r.Spec.Name+": "+r.Decision.Reason)
+	a.refused = append(a.refused, name+": "+reason)
 	for _, rule := range rules {
 		if !slices.Contains(a.missing, rule) {
 			a.missing = append(a.missing, rule)
 		}
 	}
 	return tool.Approval{Message: fmt.Sprintf("it needs approval (%s), but %s. Do not repeat it: use tools and commands that need no approval, "+
-		"or finish without it and tell the user what is missing. The user can permit it with: %s", r.Decision.Reason, why, with)}
+		"or finish without it and tell the user what is missing. The user can permit it with: %s", reason, why, with)}
 }
 
-// approve asks the user about a call.
-func (a *asker) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
+// suggestions returns the suggestions for a call whose rules can be shown as they are.
+func suggestions(ctx context.Context, r tool.Request) []policy.Suggestion {
+	const maximum = 300
+	return slices.DeleteFunc(r.Suggest(ctx), func(s policy.Suggestion) bool {
+		rules := strings.Join(s.Rules, " ")
+		return len(rules) > maximum || show.OneLine(rules) != rules
+	})
+}
+
+// settledError means that a question was answered elsewhere, or withdrawn, before there was an answer.
+type settledError struct{ how string }
+
+func (e settledError) Error() string { return e.how }
+
+// note follows the records of a session. It asks the questions that come up, and withdraws those that are settled.
+func (a *asker) note(ctx context.Context, h session.Handle, r event.Record) {
+	switch d := r.Data.(type) {
+	case event.ApprovalRequested:
+		a.pose(ctx, h, ask.ID(r.Agent, d.ID), d)
+	case event.QuestionAsked:
+		a.pose(ctx, h, d.ID, event.ApprovalRequested{})
+	case event.ApprovalResolved:
+		how := "it was refused elsewhere"
+		if d.Allowed {
+			how = "it was allowed elsewhere"
+		}
+		a.settle(ask.ID(r.Agent, d.ID), how)
+	case event.QuestionAnswered:
+		a.settle(d.ID, "it was answered elsewhere")
+	case event.ToolCallEnd:
+		a.settle(ask.ID(r.Agent, d.ID), "it is no longer needed")
+	}
+}
+
+// poseOpen asks the approvals that wait already, such as in a session that was resumed.
+func (a *asker) poseOpen(ctx context.Context, h session.Handle) error {
+	state, err := h.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range state.Approvals() {
+		a.pose(ctx, h, ask.ID(p.Agent, p.ID), p.ApprovalRequested)
+	}
+	return nil
+}
+
+// pose asks a question as soon as the terminal is free, and passes the answer to the session.
+func (a *asker) pose(ctx context.Context, h session.Handle, id string, d event.ApprovalRequested) {
 	if a.unattended() {
-		return a.refuse(ctx, r, "there is no terminal to ask on"), nil
+		return
 	}
-	select {
-	case <-a.arrival(r.Call.ID):
-	case <-ctx.Done():
-		return tool.Approval{}, context.Cause(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.posed[id] != nil {
+		return
 	}
-	a.asking.Lock()
-	defer a.asking.Unlock()
-	answer, err := a.askCall(ctx, a.question(ctx, r))
-	if errors.Is(err, errNoAnswer) {
-		return a.refuse(ctx, r, err.Error()), nil
+	if a.posed == nil {
+		a.posed = make(map[string]context.CancelCauseFunc)
 	}
-	return answer, err
+	ctx, a.posed[id] = context.WithCancelCause(ctx)
+	go func() {
+		a.asking.Lock()
+		defer a.asking.Unlock()
+		if ctx.Err() != nil {
+			return
+		}
+		list, err := h.Questions(ctx)
+		if q, open := ask.Find(list, id); err == nil && open {
+			a.put(ctx, h, q, d)
+		}
+		a.taken(id)
+	}()
 }
 
-// askCall shows a question page by page until the user decides.
-func (a *asker) askCall(ctx context.Context, q *callQuestion) (answer tool.Approval, err error) {
-	done := a.view.ask(q.page())
+// put asks a question.
+func (a *asker) put(ctx context.Context, h session.Handle, q ask.Question, d event.ApprovalRequested) {
+	if q.Kind != ask.Approval && q.Kind != ask.Plan {
+		a.putInquiry(ctx, h, q)
+		return
+	}
+	if err := a.decide(ctx, h, q); errors.Is(err, errNoAnswer) && a.gaveUp != nil && a.taken(q.ID) {
+		a.gaveUp(q, d)
+	}
+}
+
+// settle withdraws a question that needs no answer any more.
+func (a *asker) settle(id, how string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if cancel := a.posed[id]; cancel != nil {
+		cancel(settledError{how})
+		delete(a.posed, id)
+	}
+}
+
+// taken reports whether a question was still open. From now on, its end no longer interests.
+func (a *asker) taken(id string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, open := a.posed[id]
+	delete(a.posed, id)
+	return open
+}
+
+// decide shows a call page by page until the user decides.
+func (a *asker) decide(ctx context.Context, h session.Handle, q ask.Question) (err error) {
+	c := newCallQuestion(q, screenWidth(a.host.Stderr), a.host.colours(a.host.Stderr))
+	if q.Diff != "" {
+		a.view.sawDiff(q.Diff)
+	}
+	done := a.view.ask(c.page())
 	defer func() { done(err == nil) }()
 	for {
-		line, err := a.keys.ask(ctx, q.prompt(), a.view.prompt)
+		line, err := a.keys.ask(ctx, c.prompt(), a.view.prompt)
 		if err != nil {
-			return tool.Approval{}, err
+			return a.ended(err)
 		}
-		c, problem := q.parse(line)
-		if problem == "" && len(c.save) > 0 {
-			problem = a.save(c.layer, c.save)
+		o, problem := c.parse(line)
+		if problem == "" && !o.more {
+			problem = a.give(ctx, h, q.ID, o.answer)
 		}
 		switch {
 		case problem != "":
 			a.view.prompt("· " + problem + "\n")
-		case c.more:
-			a.view.prompt(q.page())
+		case o.more:
+			a.view.prompt(c.page())
 		default:
-			return c.approval, nil
+			return nil
 		}
 	}
 }
 
-// save adds rules to one of the user's files and returns what went wrong.
-func (a *asker) save(layer config.Layer, rules []string) (problem string) {
-	file, err := a.host.configFileFor(a.dir, layer)
-	for _, rule := range rules {
-		if err == nil {
-			err = file.Add("permissions.allow", rule)
-		}
+// ended tells the user why a question needs no answer any more, if it was settled elsewhere.
+func (a *asker) ended(err error) error {
+	var settled settledError
+	if errors.As(err, &settled) {
+		a.view.prompt("\n· " + settled.how + "\n")
+		return nil
 	}
-	if err != nil {
-		return "not saved, choose another answer: " + show.OneLine(err.Error())
-	}
-	return ""
+	return err
 }
 
-// answer asks the user the agent's questions.
-func (a *asker) answer(ctx context.Context, questions []event.Question) (answers []agent.Answer, err error) {
+// give passes an answer to the session and returns what is wrong with it, so that the user can give another.
+func (a *asker) give(ctx context.Context, h session.Handle, id string, answer ask.Answer) (problem string) {
+	cancel := a.hold(id)
+	switch err := h.Answer(context.WithoutCancel(ctx), id, answer); {
+	case err == nil:
+		return ""
+	case errors.Is(err, session.ErrAnswered), errors.Is(err, session.ErrClosed):
+		a.view.prompt("· " + show.OneLine(err.Error()) + "\n")
+		return ""
+	default:
+		a.release(id, cancel)
+		return show.OneLine(err.Error())
+	}
+}
+
+// hold keeps the record of an answer from withdrawing its question, and release ends that.
+func (a *asker) hold(id string) context.CancelCauseFunc {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	cancel := a.posed[id]
+	delete(a.posed, id)
+	return cancel
+}
+
+func (a *asker) release(id string, cancel context.CancelCauseFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if cancel != nil {
+		a.posed[id] = cancel
+	}
+}
+
+// replies asks the user the parts of a model's question.
+func (a *asker) replies(ctx context.Context, questions []event.Question) (replies []ask.Reply, err error) {
 	a.asking.Lock()
 	defer a.asking.Unlock()
 	for _, q := range questions {
@@ -178,12 +264,12 @@ func (a *asker) answer(ctx context.Context, questions []event.Question) (answers
 				return nil, err
 			}
 			if given, ok := parseAnswer(q, line); ok {
-				answers = append(answers, given)
+				replies = append(replies, ask.Reply{Chosen: given.Chosen, Text: given.Text})
 				break
 			}
 		}
 	}
-	return answers, nil
+	return replies, nil
 }
 
 // questionRows returns a question of the agent, with its options numbered.

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/local"
@@ -22,6 +23,7 @@ import (
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/rules"
 	"github.com/reins-agent/reins/tool"
+	"github.com/reins-agent/reins/view"
 )
 
 // question runs a call whose approval is refused, and returns what the user was shown.
@@ -52,15 +54,14 @@ func askedIn(t *testing.T, mode policy.Mode, dir, agent string, tools []tool.Too
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &asker{host: Host{Stderr: &strings.Builder{}, Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }}, view: &textView{out: io.Discard, side: io.Discard}, dir: dir}
-	a.note(event.Record{Data: event.SubagentStart{ID: "1", Type: "explorer", Task: "count the lines"}})
+	h := Host{Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }}
 	p := &tool.Pipeline{
 		Registry: reg,
 		Agent:    agent,
 		Policy:   rules.Policy{},
 		Mode:     mode,
 		Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
-			q = a.question(ctx, r)
+			q = newCallQuestion(waiting(ctx, r, agent, (&opener{host: h, flags: run{dir: dir}}).places()), 0, false)
 			return tool.Approval{}, nil
 		},
 	}
@@ -69,6 +70,19 @@ func askedIn(t *testing.T, mode policy.Mode, dir, agent string, tools []tool.Too
 		t.Fatalf("%s %s was not asked about", name, b)
 	}
 	return q
+}
+
+// waiting returns the question that a session would ask about a call.
+func waiting(ctx context.Context, r tool.Request, agent string, places []ask.Place) ask.Question {
+	d := requested(ctx, r)
+	d.ID = "1"
+	for _, s := range r.Suggest(ctx) {
+		d.Grants = append(d.Grants, event.Grant{Text: s.Text, Rules: s.Rules})
+	}
+	var s view.State
+	s.Apply(event.Record{Seq: 1, Data: event.SubagentStart{ID: "1", Type: "explorer", Task: "count the lines"}})
+	s.Apply(event.Record{Seq: 2, Agent: agent, Data: d})
+	return ask.Waiting(&s, places...)[0]
 }
 
 func TestQuestion_ShowsTheChangesAndMakesNone(t *testing.T) {
@@ -239,11 +253,11 @@ func TestQuestion_IsNotApprovedUnseen(t *testing.T) {
 				t.Errorf("%s: after one page, %q means %+v", name, answer, c)
 			}
 		}
-		if c, problem := q.parse("yes all"); problem != "" || !reflect.DeepEqual(c.approval, tool.Approval{Allow: true}) {
+		if c, problem := q.parse("yes all"); problem != "" || !reflect.DeepEqual(c.answer, ask.Answer{Choice: "y"}) {
 			t.Errorf("%s: \"yes all\" means %+v, %s", name, c, problem)
 		}
 		for i := range 2 {
-			if c, problem := q.parse("v"); problem != "" || !c.more || c.approval.Allow {
+			if c, problem := q.parse("v"); problem != "" || !c.more || c.answer.Choice != "" {
 				t.Errorf("%s: page %d: \"v\" means %+v, %s", name, i, c, problem)
 			}
 			shown += q.page()
@@ -253,7 +267,7 @@ func TestQuestion_IsNotApprovedUnseen(t *testing.T) {
 				t.Errorf("%s: line %d is shown %d times", name, i, n)
 			}
 		}
-		if c, problem := q.parse("y"); problem != "" || !c.approval.Allow {
+		if c, problem := q.parse("y"); problem != "" || c.answer.Choice != "y" {
 			t.Errorf("%s: at the end, \"y\" means %+v, %s", name, c, problem)
 		}
 		if _, problem := q.parse("v"); problem == "" {
@@ -296,9 +310,20 @@ func TestQuestion_AnswersGrantWhatTheySay(t *testing.T) {
 		{edit, "a", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Edit(/**)"}}, []string{"Edit(/**)"}, config.LayerPersonal, false},
 		{edit, "g", tool.Approval{Allow: true, Scope: tool.Always, Rules: []string{"Edit(/**)"}}, []string{"Edit(/**)"}, config.LayerUser, false},
 	} {
-		got, problem := c.q.parse(c.answer)
-		if !reflect.DeepEqual(got.approval, c.want) || !slices.Equal(got.save, c.save) || got.layer != c.layer || (problem != "") != c.again {
-			t.Errorf("%q means %+v, saves %q in %s (%s); want %+v, %q in %s", c.answer, got.approval, got.save, got.layer, problem, c.want, c.save, c.layer)
+		o, problem := c.q.parse(c.answer)
+		if (problem != "") != c.again {
+			t.Errorf("%q has the problem %q", c.answer, problem)
+		}
+		if c.again {
+			continue
+		}
+		got, chosen, err := ask.Question{Kind: ask.Approval, Choices: c.q.choices}.Approve(o.answer)
+		var save []string
+		if chosen.Save != "" {
+			save = chosen.Rules
+		}
+		if err != nil || !reflect.DeepEqual(got, c.want) || !slices.Equal(save, c.save) || config.Layer(chosen.Save) != c.layer {
+			t.Errorf("%q means %+v, saves %q in %s (%v); want %+v, %q in %s", c.answer, got, save, chosen.Save, err, c.want, c.save, c.layer)
 		}
 	}
 }
@@ -342,15 +367,15 @@ func TestSave_ReportsWhatWasNotSaved(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a := &asker{host: Host{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}, dir: t.TempDir()}
-			problem := a.save(layer, []string{"Bash(make:*)", "Bash(it's:*)"})
-			file, err := a.host.configFileFor(a.dir, layer)
+			h, dir := Host{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}, t.TempDir()
+			problem := h.allow(dir, layer, []string{"Bash(make:*)", "Bash(it's:*)"})
+			file, err := h.configFileFor(dir, layer)
 			if err != nil {
 				t.Fatal(err)
 			}
 			b, err := os.ReadFile(file.Path)
-			if (problem != "") != blocked || (err != nil) != blocked {
-				t.Errorf("%s, blocked %v: the problem is %q, the file is %q (%v)", layer, blocked, problem, b, err)
+			if (problem != nil) != blocked || (err != nil) != blocked {
+				t.Errorf("%s, blocked %v: the problem is %v, the file is %q (%v)", layer, blocked, problem, b, err)
 			}
 			if s := string(b); !blocked && (!strings.Contains(s, "Bash(make:*)") || !strings.Contains(s, "Bash(it's:*)")) {
 				t.Errorf("%s: the file is %q", layer, s)
@@ -362,9 +387,8 @@ func TestSave_ReportsWhatWasNotSaved(t *testing.T) {
 func TestSave_AnAnswerForOneProjectDoesNotHoldInAnother(t *testing.T) {
 	home, here, there := t.TempDir(), t.TempDir(), t.TempDir()
 	h := Host{Stderr: io.Discard, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, systemDir: t.TempDir()}
-	a := &asker{host: h, dir: here}
-	if problem := a.save(config.LayerPersonal, []string{"Edit(/**)"}); problem != "" {
-		t.Fatal(problem)
+	if err := h.allow(here, config.LayerPersonal, []string{"Edit(/**)"}); err != nil {
+		t.Fatal(err)
 	}
 	for dir, want := range map[string]int{here: 1, there: 0} {
 		s, err := h.settings(dir, false, nil)
@@ -430,10 +454,9 @@ func TestQuestion_SaysWhatTheSandboxPrevents(t *testing.T) {
 		"the sandbox does not let the agent delete /opt/x":                                         {{Kind: policy.Delete, Target: "/opt/x", Outside: true}},
 		"it would run outside the sandbox, where it can use the network and change all your files": {{Kind: policy.Exec, Target: "make", Outside: true}},
 	} {
-		s := &sheet{}
-		s.reason(tool.Request{Accesses: accesses, Decision: policy.Decision{Code: "outside_sandbox", Reason: "runs: make, outside the sandbox"}})
-		if len(s.rows) != 1 || s.rows[0] != "  why: "+want {
-			t.Errorf("the reason is %q, want %q", s.rows, want)
+		d := event.ApprovalRequested{Accesses: accesses, Code: "outside_sandbox", Reason: "runs: make, outside the sandbox"}
+		if page := newCallQuestion(ask.FromRequest(d), 0, false).page(); !strings.Contains(page, "\n  why: "+want+"\n") {
+			t.Errorf("the question is %q, want the reason %q", page, want)
 		}
 	}
 }

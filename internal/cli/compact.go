@@ -121,8 +121,14 @@ func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.S
 	if err != nil {
 		return nil, err
 	}
-	s, err := newRunner(h, nil, o.run).session(ctx, k, place)
-	return s, explainOpen(place.meta.ID, err)
+	r := newOpener(h, o.run)
+	r.alone = r.asker.unattended()
+	r.place = place
+	s, err := r.session(ctx, k, place)
+	if err != nil {
+		return nil, explainOpen(place.meta.ID, err)
+	}
+	return s.Agent(), nil
 }
 
 // client connects to the model. With --no-model it needs no key.

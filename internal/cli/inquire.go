@@ -37,14 +37,7 @@ func (r *opener) approveCommand(ctx context.Context, q tool.Request) (tool.Appro
 	if r.alone {
 		return r.asker.refuse(ctx, q, "there is no terminal to ask on"), nil
 	}
-	described := ask.FromRequest(event.ApprovalRequested{
-		Name:        q.Call.Name,
-		Tool:        q.Spec.Name,
-		Arguments:   q.Call.Args,
-		Accesses:    q.Accesses,
-		Reason:      q.Decision.Reason,
-		Description: coding.Describe(ctx, q),
-	})
+	described := ask.FromRequest(requested(ctx, q))
 	d := event.QuestionAsked{Type: event.QuestionCommand, From: "skill", Text: "allow " + described.Title}
 	for _, row := range described.Rows {
 		d.Rows = append(d.Rows, row.Text)
@@ -54,6 +47,21 @@ func (r *opener) approveCommand(ctx context.Context, q tool.Request) (tool.Appro
 		return tool.Approval{Allow: a.Accepted}, err
 	}
 	return tool.Approval{Message: "the user said no"}, nil
+}
+
+// requested describes a call as the record that asks for an approval does.
+func requested(ctx context.Context, r tool.Request) event.ApprovalRequested {
+	return event.ApprovalRequested{
+		Name:        r.Call.Name,
+		Tool:        r.Spec.Name,
+		Arguments:   r.Call.Args,
+		Accesses:    r.Accesses,
+		Code:        r.Decision.Code,
+		Reason:      r.Decision.Reason,
+		Mode:        r.Call.Mode,
+		Role:        r.Spec.Role,
+		Description: coding.Describe(ctx, r),
+	}
 }
 
 // elicit asks the user for information that an MCP server requests.
@@ -86,6 +94,9 @@ func hasFields(schema json.RawMessage) bool {
 	}
 	return json.Unmarshal(schema, &form) == nil && len(form.Properties) > 0
 }
+
+// maxSample is the maximum length of an answer that a server can ask a model for, in tokens.
+const maxSample = 4096
 
 // sampling lets MCP servers use the session's model. The user must approve each use, because the session does not count
 // its cost.

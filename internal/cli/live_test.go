@@ -60,9 +60,11 @@ func newLive(t *testing.T, provider string) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.session, err = newRunner(h, nil, o).session(t.Context(), k, saved{}); err != nil {
+	s, err := newOpener(h, o).session(t.Context(), k, saved{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	l.session = s.Agent()
 	t.Cleanup(func() { l.session.Close() })
 	return l
 }

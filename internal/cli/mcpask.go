@@ -10,46 +10,94 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/ask"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
-	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/session"
 )
 
-// elicit asks the user for information that an MCP server requests.
-func (a *asker) elicit(ctx context.Context, server string, q mcp.ElicitRequest) (mcp.ElicitAnswer, error) {
-	a.asking.Lock()
-	defer a.asking.Unlock()
-	head := fmt.Sprintf("\nMCP server %s asks: %s\n", show.OneLine(server), show.Visible(q.Message))
-	if q.URL != "" {
-		head += "It wants you to visit " + show.OneLine(q.URL) + "\n"
+// putInquiry asks a question that is not about a tool call of the model, and passes the answer to the session.
+func (a *asker) putInquiry(ctx context.Context, h session.Handle, q ask.Question) {
+	answer, err := a.inquire(ctx, q)
+	switch {
+	case errors.Is(err, errNoAnswer):
+		answer = ask.Answer{Choice: "n"}
+	case errors.As(err, new(settledError)):
+		a.view.prompt("· " + err.Error() + "\n")
+		return
+	case err != nil:
+		return
 	}
+	if problem := a.give(ctx, h, q.ID, answer); problem != "" {
+		a.view.prompt("· " + problem + "\n")
+		_ = h.Answer(context.WithoutCancel(ctx), q.ID, ask.Answer{Choice: "n"})
+	}
+}
+
+// inquire returns the user's answer.
+func (a *asker) inquire(ctx context.Context, q ask.Question) (ask.Answer, error) {
 	fields, err := formFields(q.Schema)
-	if err != nil {
-		return mcp.ElicitAnswer{}, err
+	if err != nil || len(fields) == 0 {
+		return a.choose(ctx, q)
 	}
-	if len(fields) == 0 {
-		line, err := a.ask(ctx, head+"[y]es, [n]o > ")
-		if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y") {
-			return mcp.ElicitAnswer{Action: mcp.Decline}, err
-		}
-		return mcp.ElicitAnswer{Action: mcp.Accept}, nil
-	}
-	answer := mcp.ElicitAnswer{Action: mcp.Accept, Content: map[string]any{}}
+	values := map[string]any{}
+	head := inquiryRows(q)
 	for _, f := range fields {
 		v, given, err := a.field(ctx, head, f)
 		if errors.Is(err, errDeclined) {
-			return mcp.ElicitAnswer{Action: mcp.Decline}, nil
+			return ask.Answer{Choice: "n"}, nil
 		}
 		if err != nil {
-			return mcp.ElicitAnswer{}, err
+			return ask.Answer{}, err
 		}
 		if given {
-			answer.Content[f.name] = v
+			values[f.name] = v
 		}
 		head = ""
 	}
-	return answer, nil
+	b, err := json.Marshal(values)
+	return ask.Answer{Values: b}, err
+}
+
+// choose lets the user choose an answer.
+func (a *asker) choose(ctx context.Context, q ask.Question) (ask.Answer, error) {
+	head, prompt := inquiryRows(q), "[y]es, [n]o > "
+	if len(q.Choices) > 0 && q.Choices[0].Key != "y" {
+		prompt = "> "
+		for _, c := range q.Choices {
+			head += fmt.Sprintf("  %s  %s\n", show.OneLine(c.Key), show.OneLine(c.Text))
+		}
+	}
+	line, err := a.ask(ctx, head+prompt)
+	line = strings.ToLower(strings.TrimSpace(line))
+	for _, c := range q.Choices {
+		if line != "" && (line == c.Key || line == c.Text) {
+			return ask.Answer{Choice: c.Key}, err
+		}
+	}
+	return ask.Answer{Choice: "n"}, err
+}
+
+// inquiryRows describes a question.
+func inquiryRows(q ask.Question) string {
+	text, rows := q.Title, ""
+	for _, r := range q.Rows {
+		if r.Kind == ask.RowText {
+			text = r.Text
+			continue
+		}
+		rows += "  " + show.Visible(r.Text) + "\n"
+	}
+	if q.URL != "" {
+		rows += "It wants you to visit " + show.OneLine(q.URL) + "\n"
+	}
+	switch text = show.Visible(text); q.Kind {
+	case ask.Kind(event.QuestionForm), ask.Kind(event.QuestionLink):
+		return fmt.Sprintf("\nMCP server %s asks: %s\n%s", q.Who, text, rows)
+	case ask.Kind(event.QuestionSample):
+		return fmt.Sprintf("\nMCP server %s %s:\n%s", q.Who, text, rows)
+	}
+	return fmt.Sprintf("\n%s asks: %s\n%s", q.Who, text, rows)
 }
 
 var errDeclined = errors.New("declined")
@@ -179,41 +227,4 @@ func (f formField) parse(line string) (value any, given bool, err error) {
 		return nil, false, fmt.Errorf("answer with one of %s", show.OneLine(strings.Join(f.Enum, ", ")))
 	}
 	return line, true, nil
-}
-
-// maxSample is the maximum length of an answer that a server can ask a model for, in tokens.
-const maxSample = 4096
-
-// sampler lets MCP servers use the model of a run. The user must approve each use, because the session does not count its
-// cost.
-type sampler struct {
-	*asker
-	connection coding.Connection
-}
-
-func (s sampler) sample(ctx context.Context, server string, q mcp.SampleRequest) (mcp.SampleAnswer, error) {
-	s.asking.Lock()
-	defer s.asking.Unlock()
-	limit := int(min(q.MaxTokens, maxSample))
-	question := fmt.Sprintf("\nMCP server %s wants %s to answer, with %d tokens at most:\n", show.OneLine(server), show.OneLine(s.connection.Model), limit)
-	for _, m := range q.Messages {
-		question += fmt.Sprintf("  %s: %s\n", m.Role, show.Visible(m.Text()))
-	}
-	line, err := s.ask(ctx, question+"[y]es, [n]o > ")
-	if err != nil {
-		return mcp.SampleAnswer{}, err
-	}
-	if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y") {
-		return mcp.SampleAnswer{}, errors.New("the user said no")
-	}
-	r := &llm.Request{Provider: s.connection.Provider, Model: s.connection.Model, Messages: q.Messages, MaxTokens: limit, Stop: q.Stop, NoCache: true}
-	if q.System != "" {
-		r.Messages = append([]llm.Message{llm.SystemText(q.System)}, q.Messages...)
-	}
-	resp, err := s.connection.Client.Complete(ctx, r)
-	if err != nil {
-		return mcp.SampleAnswer{}, err
-	}
-	notef(s.host, "MCP server %s used %d input and %d output tokens", show.OneLine(server), resp.Usage.Input, resp.Usage.Output)
-	return mcp.SampleAnswer{Model: s.connection.Model, Text: resp.Message.Text()}, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/home"
@@ -104,7 +105,7 @@ func (o *mcpServe) serve(ctx context.Context, h Host, flags *pflag.FlagSet) erro
 	defer bench.Close()
 	s, err := serve.New(serve.Config{
 		Name: "reins", Version: version(), Pipeline: bench.Pipeline, Env: bench.Env, Guard: bench.Guard,
-		Describe: func(ctx context.Context, r tool.Request) string { return describeCall(ctx, h, r) },
+		Describe: func(ctx context.Context, r tool.Request) string { return describeCall(ctx, r) },
 	})
 	if err != nil {
 		return err
@@ -189,9 +190,8 @@ func refuser(h Host) func(context.Context, tool.Request) (tool.Approval, error) 
 }
 
 // describeCall describes a call for the user of a client.
-func describeCall(ctx context.Context, h Host, r tool.Request) string {
-	h.Stderr = io.Discard // the description is not printed
-	q := newAsker(h).question(ctx, r)
+func describeCall(ctx context.Context, r tool.Request) string {
+	q := newCallQuestion(ask.FromRequest(requested(ctx, r)), 0, false)
 	return strings.TrimSpace(strings.Join(q.rows, "\n"))
 }
 

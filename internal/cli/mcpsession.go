@@ -332,14 +332,11 @@ func (r *opener) mcpServers(ctx context.Context, k coding.Connection) (*servers,
 			s.records[f.name] = memory.get(f)
 		}
 	}
-	switch {
-	case r.ready != nil && !r.alone:
-		s.elicit, s.sample = r.elicit, sampling{r, k}.sample
-	case r.ready == nil && !r.asker.unattended():
-		s.elicit, s.sample = r.asker.elicit, sampler{r.asker, k}.sample
-	}
-	if o.budget != 0 { // what servers spend is not counted
-		s.sample = nil
+	if !r.alone {
+		s.elicit = r.elicit
+		if o.budget == 0 { // what servers spend is not counted
+			s.sample = sampling{r, k}.sample
+		}
 	}
 	if dir, err := stateDir(r.host); err == nil && !o.noSave {
 		s.logs.dir = dir.MCPLogs()

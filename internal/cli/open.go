@@ -49,7 +49,9 @@ type opener struct {
 	// left out.
 	alone     bool
 	approvals session.Approvals
-	refusal   func(context.Context, tool.Request) tool.Approval // with session.RefuseApproval
+	refuse    func(context.Context, tool.Request) tool.Approval // with session.RefuseApproval
+
+	working context.Context // of all work; nil for faces that interrupt it with Handle.Interrupt
 
 	asker   *asker   // asks on the terminal before there is a session
 	standby *standby // with --keep-running
@@ -91,18 +93,27 @@ func (r *opener) begin(ctx context.Context, place saved) (*session.Local, error)
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.assemble(ctx, k, place)
-	if err != nil {
-		return nil, err
-	}
-	s, err := session.Open(ctx, c, r.options())
-	if err = openError(place, err); err == nil {
-		r.opened(s)
+	s, err := r.session(ctx, k, place)
+	if err == nil {
 		err = r.setMode(ctx, place, s)
 	}
 	if err != nil {
 		return nil, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
 	}
+	return s, nil
+}
+
+// session opens the session that the flags describe, which were applied before.
+func (r *opener) session(ctx context.Context, k coding.Connection, place saved) (*session.Local, error) {
+	c, err := r.assemble(ctx, k, place)
+	if err != nil {
+		return nil, err
+	}
+	s, err := session.Open(ctx, c, r.options())
+	if err != nil {
+		return nil, openError(place, err)
+	}
+	r.opened(s)
 	return s, nil
 }
 
@@ -120,7 +131,6 @@ func (r *opener) prepare(ctx context.Context, place saved) (k coding.Connection,
 	if err := r.flags.configure(r.host, place.meta); err != nil {
 		return k, err
 	}
-	r.asker.dir = r.flags.dir
 	if err := r.readFiles(); err != nil {
 		return k, err
 	}
@@ -159,12 +169,13 @@ func (r *opener) setMode(ctx context.Context, place saved, s *session.Local) err
 func (r *opener) options() session.Options {
 	o := session.Options{
 		Approvals: r.approvals,
-		Refusal:   r.refusal,
+		Refusal:   r.refuse,
 		Places:    r.places(),
 		Save:      func(layer string, rules []string) error { return r.save(config.Layer(layer), rules) },
 		Registry:  slash.New(r.commandHost()),
 		Commands:  r.prompts,
 		Submit:    r.submit,
+		Context:   r.working,
 	}
 	if r.place.store != nil {
 		o.Manager, _ = openSessions(r.host) // place has opened them

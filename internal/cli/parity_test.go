@@ -66,9 +66,11 @@ func newBench(t *testing.T, provider string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.session, err = newRunner(h, nil, o).session(t.Context(), k, saved{}); err != nil {
+	s, err := newOpener(h, o).session(t.Context(), k, saved{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	b.session = s.Agent()
 	t.Cleanup(func() {
 		b.session.Close()
 		for _, v := range b.server.Violations() {

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/exepages"
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/session"
+	"github.com/reins-agent/reins/tool"
 )
 
 // errDeadline is the cause of a context that --deadline has cancelled.
@@ -36,7 +38,7 @@ type runner struct {
 	spent     event.Spending
 	id        string
 	elsewhere bool // the session belongs to another directory
-	out       agent.Outcome
+	out       session.Outcome
 	questions []event.Question // that the agent waits for
 	warnings  []string         // of all agents
 	answered  bool             // the main agent's model has answered
@@ -48,8 +50,9 @@ type runner struct {
 }
 
 func newRunner(h Host, v face, o run) *runner {
-	a := &asker{host: h, view: v, keys: keyboard{in: h.Stdin}}
-	return &runner{opener: &opener{host: h, flags: o, asker: a}, view: v, start: time.Now()}
+	r := &runner{opener: newOpener(h, o), view: v, start: time.Now()}
+	r.asker.view = v
+	return r
 }
 
 // run does the work and shows the result. A second interrupt does not wait for the work to stop.
@@ -149,6 +152,8 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		return errors.Join(err, place.discard(ctx))
 	}
 	defer r.standby.close()
+	r.unattend()
+	r.working = ctx
 	s, err := r.begin(ctx, place)
 	if err != nil {
 		return errors.Join(err, place.discard(ctx))
@@ -163,11 +168,12 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		if err := r.guard(func() error { return r.watch(s, stop) }); err != nil {
+		if err := r.guard(func() error { return r.watch(ctx, s, stop) }); err != nil {
 			stop(err)
 		}
 	}()
-	if !r.asker.unattended() {
+	if !r.alone {
+		r.asker.gaveUp = func(q ask.Question, d event.ApprovalRequested) { r.refuseUnanswered(ctx, s, q, d) }
 		r.asker.keys.listen(func(line string) { r.steer(s, line) })
 		defer r.asker.keys.flush()
 	}
@@ -179,13 +185,32 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	if r.standby == nil {
 		return r.converse(ctx, s, prompt)
 	}
-	if err := r.standby.start(ctx, r, s); err != nil {
+	if err := r.standby.start(ctx, r, s.Agent()); err != nil {
 		return err
 	}
 	if err := r.converse(ctx, s, prompt); err != nil {
 		return err
 	}
 	return r.standby.wait(ctx, r)
+}
+
+// unattend decides what happens to calls that need an approval if there is no terminal to ask on.
+func (r *runner) unattend() {
+	r.alone = r.asker.unattended()
+	if r.alone {
+		r.approvals = session.RefuseApproval
+		r.refuse = func(ctx context.Context, q tool.Request) tool.Approval {
+			return r.asker.refuse(ctx, q, "there is no terminal to ask on")
+		}
+	}
+}
+
+// refuseUnanswered refuses a call when the terminal was closed instead of an answer.
+func (r *runner) refuseUnanswered(ctx context.Context, s *session.Local, q ask.Question, d event.ApprovalRequested) {
+	refused := r.asker.deny(d.Tool, d.Reason, d.Accesses, rulesOf(q), errNoAnswer.Error())
+	if err := s.Agent().Resolve(ctx, q.Agent+":"+d.ID, refused); err != nil {
+		notef(r.host, "%v", err)
+	}
 }
 
 // dropRefused deletes the new session of a run whose key the provider refused before the model answered: there is
@@ -200,19 +225,6 @@ func (r *runner) dropRefused(ctx context.Context, place saved, err error) error 
 	id := r.id
 	r.id = ""
 	return place.store.Delete(context.WithoutCancel(ctx), id)
-}
-
-// begin connects to the model and opens the session.
-func (r *runner) begin(ctx context.Context, place saved) (s *agent.Session, err error) {
-	k, err := r.prepare(ctx, place)
-	if err != nil {
-		return nil, err
-	}
-	s, err = r.session(ctx, k, place)
-	if c := r.flags.settings; err == nil && place.resumes() && c != nil && layerOf(c, "permissions.mode") == config.LayerFlag {
-		err = s.SetMode(r.flags.permitted.mode) // it also ends a plan mode that the model entered
-	}
-	return s, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
 }
 
 // showPlace shows the working directory, unless it is the current one.
@@ -231,33 +243,62 @@ func (r *runner) showPlace(dir string) {
 }
 
 // converse submits the prompt, and then the user's answers to the agent's questions.
-func (r *runner) converse(ctx context.Context, s *agent.Session, input string) error {
+func (r *runner) converse(ctx context.Context, s *session.Local, input string) error {
 	out, err := r.submitTo(ctx, s, input)
 	for {
 		r.mu.Lock()
-		r.out, r.cost, r.questions = out, s.Total().Cost.Dollars, s.Questions()
+		r.out, r.cost, r.questions = out, s.Agent().Total().Cost.Dollars, s.Agent().Questions()
 		r.mu.Unlock()
-		if err != nil || out.Status != agent.StatusAwaitingInput || r.asker.unattended() {
+		if err != nil || out.Status != agent.StatusAwaitingInput || r.alone {
 			return err
 		}
-		answers, failed := r.asker.answer(ctx, s.Questions())
-		switch {
-		case errors.Is(failed, errNoAnswer):
+		out, err = r.answer(ctx, s)
+		if errors.Is(err, errNoAnswer) {
 			return nil
-		case failed != nil:
-			return failed
 		}
-		out, err = s.Answer(ctx, answers...)
 	}
+}
+
+// answer asks the user the agent's question, unless it was answered elsewhere, and waits for the work that follows.
+func (r *runner) answer(ctx context.Context, s *session.Local) (session.Outcome, error) {
+	q, open := modelQuestion(s)
+	if !open {
+		return r.wait(s)
+	}
+	replies, err := r.asker.replies(ctx, q.Items)
+	if err != nil {
+		return session.Outcome{}, err
+	}
+	err = s.Answer(context.WithoutCancel(ctx), q.ID, ask.Answer{Replies: replies})
+	if err != nil && !errors.Is(err, session.ErrAnswered) {
+		return session.Outcome{}, err
+	}
+	return r.wait(s)
+}
+
+// modelQuestion returns the question that the main agent's model asks the user.
+func modelQuestion(s session.Handle) (ask.Question, bool) {
+	list, err := s.Questions(context.Background())
+	i := slices.IndexFunc(list, func(q ask.Question) bool { return q.Kind == ask.Input && q.Agent == "" })
+	if err != nil || i < 0 {
+		return ask.Question{}, false
+	}
+	return list[i], true
+}
+
+// wait waits for the end of the work.
+func (r *runner) wait(s *session.Local) (session.Outcome, error) {
+	out, err := s.Wait(context.Background())
+	return out, errors.Join(err, out.Err())
 }
 
 // runCommand is the command that continues a session, without its ID.
 const runCommand = "reins run --resume"
 
 // steer sends the agent a line typed while it works.
-func (r *runner) steer(s *agent.Session, line string) {
+func (r *runner) steer(s session.Handle, line string) {
 	r.view.typed()
-	if err := s.Steer(llm.Text{Text: line}); err != nil {
+	if err := s.Steer(context.Background(), session.Input{Text: line}); err != nil {
 		notef(r.host, "not sent to the agent: %s", line)
 	}
 }
@@ -265,32 +306,33 @@ func (r *runner) steer(s *agent.Session, line string) {
 // continuePrompt continues work that stopped at a limit, if the user gives no other prompt.
 const continuePrompt = "Continue the task where you stopped."
 
-// submitTo gives the agent input. Without input, it continues interrupted work or repeats the agent's
-// question.
-func (r *runner) submitTo(ctx context.Context, s *agent.Session, input string) (agent.Outcome, error) {
+// submitTo gives the agent input, and waits for the end of the work. Without input, it continues interrupted work or
+// repeats the agent's question.
+func (r *runner) submitTo(ctx context.Context, s *session.Local, input string) (session.Outcome, error) {
+	if q := s.Agent().Question(); q != "" && input == "" {
+		return session.Outcome{Status: agent.StatusAwaitingInput, Question: q}, nil
+	}
+	start := context.WithoutCancel(ctx) // the work itself ends with ctx
+	err := error(nil)
 	switch {
-	case input != "" && s.Question() != "": // an answer is not a command
-		return s.Submit(ctx, llm.Text{Text: input})
 	case input != "":
-		if parts, ok, err := r.tools.command(ctx, input); ok || err != nil {
-			if err != nil {
-				return agent.Outcome{}, usageError{err}
-			}
-			return s.Submit(ctx, parts...)
+		err = s.Prompt(start, session.Input{Text: input})
+	default:
+		err = s.Continue(start)
+	}
+	if errors.Is(err, session.ErrNothingToContinue) {
+		if !r.stoppedShort(ctx, s.ID()) {
+			return session.Outcome{}, usagef("session %s is finished; pass a prompt to continue", s.ID())
 		}
-		return r.commands.Submit(ctx, s, input)
+		err = s.Prompt(start, session.Input{Text: continuePrompt, Plain: true})
 	}
-	if q := s.Question(); q != "" {
-		return agent.Outcome{Status: agent.StatusAwaitingInput, Question: q}, nil
+	if err == nil && r.after > 0 {
+		err = r.asker.poseOpen(ctx, s)
 	}
-	out, err := s.Continue(ctx)
-	switch {
-	case !errors.Is(err, agent.ErrNothingToContinue):
-		return out, err
-	case r.stoppedShort(ctx, s.ID()):
-		return s.Submit(ctx, llm.Text{Text: continuePrompt})
+	if err != nil {
+		return session.Outcome{}, err
 	}
-	return out, usagef("session %s is finished; pass a prompt to continue", s.ID())
+	return r.wait(s)
 }
 
 // stoppedShort reports whether the last input before this run was interrupted, failed or reached a
@@ -315,7 +357,7 @@ func (r *runner) stoppedShort(ctx context.Context, id string) bool {
 }
 
 // watch shows the events until the session ends. It stops the run when they can no longer be shown.
-func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
+func (r *runner) watch(ctx context.Context, s session.Handle, stop context.CancelCauseFunc) error {
 	var unseen error
 	for rec, err := range s.Events(context.Background(), 0) {
 		if err != nil {
@@ -323,7 +365,6 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 		}
 		if 0 < rec.Seq && rec.Seq <= r.after { // transient events have no number
 			r.view.replay(rec)
-			r.asker.note(rec)
 			continue
 		}
 		r.note(rec)
@@ -332,7 +373,7 @@ func (r *runner) watch(s *agent.Session, stop context.CancelCauseFunc) error {
 				stop(unseen)
 			}
 		}
-		r.asker.note(rec)
+		r.asker.note(ctx, s, rec)
 	}
 	return unseen
 }

@@ -18,18 +18,7 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/session"
-	"github.com/reins-agent/reins/tool"
 )
-
-// session opens the session that the flags describe.
-func (r *opener) session(ctx context.Context, k coding.Connection, place saved) (*agent.Session, error) {
-	c, err := r.assemble(ctx, k, place)
-	if err != nil {
-		return nil, err
-	}
-	s, err := coding.Open(ctx, c)
-	return s, openError(place, err)
-}
 
 // assemble returns the configuration of the session that the flags describe.
 func (r *opener) assemble(ctx context.Context, k coding.Connection, place saved) (coding.Config, error) {
@@ -65,17 +54,9 @@ func openError(place saved, err error) error {
 	return usageError{err}
 }
 
-// forCommands returns the configuration for commands and files in the text of skills. Questions about them do not wait
-// for the view, which does not show such calls.
+// forCommands returns the configuration for commands and files in the text of skills.
 func (r *opener) forCommands(c coding.Config) *coding.Config {
-	if r.ready != nil {
-		c.Session.Approve = r.approveCommand
-		return &c
-	}
-	c.Session.Approve = func(ctx context.Context, q tool.Request) (tool.Approval, error) {
-		r.asker.arrive(q.Call.ID)
-		return r.asker.approve(ctx, q)
-	}
+	c.Session.Approve = r.approveCommand
 	return &c
 }
 
@@ -96,7 +77,7 @@ func (r *opener) config(k coding.Connection, place saved) (coding.Config, error)
 		Warn: func(err error) { notef(r.host, "%v", err) },
 		Session: agent.Config{
 			ID: o.id, Client: k.Client, System: r.system, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
-			Approve: r.asker.approve, Mode: o.permitted.mode, Policy: o.permitted.rules, Workspace: o.permitted.workspace,
+			Mode: o.permitted.mode, Policy: o.permitted.rules, Workspace: o.permitted.workspace,
 			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel, PastPriceStep: o.pastStep}, Hooks: o.hooks,
 			CacheTTL: o.cacheTTL, Tier: o.service, Display: o.thinking,
 			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // so that the session is listed even if it is interrupted early

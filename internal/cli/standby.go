@@ -12,6 +12,7 @@ import (
 	"github.com/reins-agent/reins/coding/feature"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/webhook"
+	"github.com/reins-agent/reins/session"
 )
 
 // standby keeps a run going after its prompt is done, for scheduled jobs and webhooks.
@@ -73,7 +74,8 @@ func (b *standby) start(ctx context.Context, r *runner, s *agent.Session) error 
 	inbox := feature.NewInbox(s, func(out agent.Outcome, err error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.out, r.cost = out, s.Total().Cost.Dollars
+		r.out = session.Outcome{Status: out.Status, Text: out.Text, Question: out.Question, Limit: out.Limit, Rounds: out.Rounds}
+		r.cost = s.Total().Cost.Dollars
 	})
 	run := func(f func() error) {
 		go func() { b.failed <- r.guard(f) }()
