@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -23,6 +24,15 @@ type Answer struct {
 	Replies []Reply `json:"replies,omitempty"`
 	// Values are the values of a form, a JSON object.
 	Values json.RawMessage `json:"values,omitempty"`
+	// Asked, if set, is the time of the question that the user saw. A call that was asked about again, because it would
+	// now access something else, does not take an answer to the earlier question.
+	Asked time.Time `json:"asked,omitzero"`
+}
+
+// Open returns the question with an ID that takes an answer.
+func Open(list []Question, id string, a Answer) (Question, bool) {
+	q, open := Find(list, id)
+	return q, open && (a.Asked.IsZero() || a.Asked.Equal(q.Asked))
 }
 
 // Reply answers an item: with labels of its options, a text, or both.

@@ -8,6 +8,7 @@ package ask
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reins-agent/reins/agent/step"
@@ -134,11 +135,14 @@ func Find(list []Question, id string) (Question, bool) {
 
 // ID returns the ID of the question about an agent's tool call. Calls of two agents can have the same ID.
 func ID(agent, call string) string {
-	if agent == "" {
+	if agent == "" && !strings.Contains(call, ":") {
 		return call
 	}
 	return agent + ":" + call
 }
+
+// Call returns the ID of the tool call that a question is about.
+func (q Question) Call() string { return strings.TrimPrefix(q.ID, q.Agent+":") }
 
 // who names an agent and what it works on.
 func who(s *view.State, path string) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/ask"
@@ -39,7 +38,7 @@ func (l *Local) Answer(ctx context.Context, id string, a ask.Answer) error {
 	if err != nil {
 		return err
 	}
-	q, open := ask.Find(list, id)
+	q, open := ask.Open(list, id, a)
 	switch {
 	case !open:
 		return fmt.Errorf("%w (question %s)", ErrAnswered, id)
@@ -64,19 +63,27 @@ func (l *Local) decide(ctx context.Context, q ask.Question, a ask.Answer) error 
 	if err != nil {
 		return err
 	}
-	call := strings.TrimPrefix(q.ID, q.Agent+":")
-	if choice.Save != "" {
-		if l.options.Save == nil {
-			return fmt.Errorf("rules cannot be saved here: choose another answer")
-		}
-		if err := l.options.Save(choice.Save, choice.Rules); err != nil {
-			return fmt.Errorf("not saved, choose another answer: %w", err)
-		}
+	if err := saveRules(choice, l.options.Save); err != nil {
+		return err
 	}
-	if err := l.agent.Resolve(ctx, q.Agent+":"+call, approval); err != nil {
+	if err := l.agent.Resolve(ctx, q.Agent+":"+q.Call(), approval); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswered, err)
 	}
 	return l.proceed(ctx)
+}
+
+// saveRules saves the rules of a choice, if it says so.
+func saveRules(c ask.Choice, save func(layer string, rules []string) error) error {
+	switch {
+	case c.Save == "":
+		return nil
+	case save == nil:
+		return errors.New("rules cannot be saved here: choose another answer")
+	}
+	if err := save(c.Save, c.Rules); err != nil {
+		return fmt.Errorf("not saved, choose another answer: %w", err)
+	}
+	return nil
 }
 
 // proceed continues work that ended because it waited for approvals, when all are answered.

@@ -113,18 +113,6 @@ func (a *asker) note(ctx context.Context, h session.Handle, r event.Record) {
 	}
 }
 
-// poseOpen asks the approvals that wait already, such as in a session that was resumed.
-func (a *asker) poseOpen(ctx context.Context, h session.Handle) error {
-	state, err := h.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range state.Approvals() {
-		a.pose(ctx, h, ask.ID(p.Agent, p.ID), p.ApprovalRequested)
-	}
-	return nil
-}
-
 // pose asks a question as soon as the terminal is free, and passes the answer to the session.
 func (a *asker) pose(ctx context.Context, h session.Handle, id string, d event.ApprovalRequested) {
 	if a.unattended() {
@@ -198,6 +186,7 @@ func (a *asker) decide(ctx context.Context, h session.Handle, q ask.Question) (e
 		}
 		o, problem := c.parse(line)
 		if problem == "" && !o.more {
+			o.answer.Asked = q.Asked
 			problem = a.give(ctx, h, q.ID, o.answer)
 		}
 		switch {

@@ -33,7 +33,7 @@ import (
 //	}
 //	defer s.Close()
 //
-// The session is a [session.Handle]. Its questions wait for Handle.Answer, unless approvals says otherwise. Its commands
+// The session is a [session.Handle], which other processes reach while it is open. Its questions wait for Handle.Answer, unless approvals says otherwise. Its commands
 // are built-in ones, skills and prompts of MCP servers. Problems that do not stop the work are printed to
 // host.Stderr, also later: a face that owns the screen sets another writer.
 //
@@ -72,7 +72,7 @@ func newOpener(h Host, flags run) *opener {
 }
 
 // open finds the session that the flags name, or creates one, and opens it.
-func (r *opener) open(ctx context.Context) (*session.Local, error) {
+func (r *opener) open(ctx context.Context) (*shared, error) {
 	if err := r.flags.check(); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (r *opener) open(ctx context.Context) (*session.Local, error) {
 }
 
 // begin connects to the model and opens the session. By default, a resumed session keeps its directory and model.
-func (r *opener) begin(ctx context.Context, place saved) (*session.Local, error) {
+func (r *opener) begin(ctx context.Context, place saved) (*shared, error) {
 	k, err := r.prepare(ctx, place)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,8 @@ func (r *opener) begin(ctx context.Context, place saved) (*session.Local, error)
 	if err != nil {
 		return nil, explainResume(cmp.Or(place.meta.ID, r.flags.id), explainExists(r.flags.id, "--session-id", err))
 	}
-	return s, nil
+	state, _ := stateDir(r.host) // place has found it
+	return share(s, state, place.store != nil), nil
 }
 
 // session opens the session that the flags describe, which were applied before.

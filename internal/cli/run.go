@@ -59,6 +59,8 @@ type run struct {
 	compactAt    float64
 	pastStep     bool // let the conversation reach higher prices
 	noModel      bool // compact without a summary
+	deferCalls   bool // end with calls that need an approval pending
+	waitForCalls bool // wait for approvals without a terminal
 	stay         bool // keep running after the prompt is done
 	listen       string
 	secretEnv    string
@@ -77,6 +79,10 @@ The agent may read files in the working directory, and run commands that only
 read there. For anything else, Reins asks on the terminal, or refuses if there
 is none. Use --mode and rules ("reins policy") to be asked less often, or --yes
 to approve everything.
+
+Without a terminal, --wait-for-approvals waits for "reins approve" in another
+process, and --defer-approvals ends the run until then. "reins attach" shows a
+run in another terminal.
 
 Every run is saved as a session. Use --continue or --resume to continue it, even
 after a crash, and "reins undo" to undo its last prompt, including file changes.
@@ -138,6 +144,8 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringVar(&o.mode, "mode", string(policy.ModeDefault), modeHelp)
 	f.StringVar(&o.rules, "rules", "", rulesHelp+", in addition to the configuration")
 	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; deny rules, protected paths and the sandbox still apply")
+	f.BoolVar(&o.deferCalls, "defer-approvals", false, "end the run when calls need approval, with exit code 4; answer them with \"reins approve\" and continue with --resume")
+	f.BoolVar(&o.waitForCalls, "wait-for-approvals", false, "without a terminal, wait until \"reins approve\" or \"reins attach\" answers, instead of refusing the call")
 	f.BoolVar(&o.trust, "trust", false, "trust the project for this run, regardless of \"reins trust\"")
 	f.StringVar(&o.resume, "resume", "", "continue the session `ID`, which can be a unique prefix or \"latest\"")
 	f.BoolVar(&o.continueLast, "continue", false, "continue the last session of this directory, or else of the nearest parent directory")
@@ -165,7 +173,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 
 // check rejects invalid flag values.
 func (o run) check() error {
-	problems := []error{o.wrong, o.checkSaved(), checkProfile(o.profile)}
+	problems := []error{o.wrong, o.checkSaved(), o.checkApprovals(), checkProfile(o.profile)}
 	_, toolset := coding.ParseToolset(o.toolset)
 	_, tier := coding.ParseTier(o.tier)
 	for _, err := range []error{toolset, tier} {
@@ -191,6 +199,19 @@ func (o run) check() error {
 		problems = append(problems, usagef("--compact-at must be between 0 and 1, such as 0.8"))
 	}
 	return errors.Join(problems...)
+}
+
+// checkApprovals rejects flags about approvals that contradict others.
+func (o run) checkApprovals() error {
+	switch {
+	case o.deferCalls && o.waitForCalls:
+		return usagef("--defer-approvals and --wait-for-approvals cannot be combined")
+	case o.noSave && o.deferCalls:
+		return usagef("--no-save cannot be combined with --defer-approvals: the session could not be continued")
+	case o.noSave && o.waitForCalls:
+		return usagef("--no-save cannot be combined with --wait-for-approvals: other processes cannot reach the session")
+	}
+	return nil
 }
 
 // subagents returns the configuration of subagents. The higher tiers have the tools for teams.

@@ -40,6 +40,7 @@ type runner struct {
 	elsewhere bool // the session belongs to another directory
 	out       session.Outcome
 	questions []event.Question // that the agent waits for
+	pending   []pendingJSON    // calls that wait for an approval
 	warnings  []string         // of all agents
 	answered  bool             // the main agent's model has answered
 	refusal   string           // how the main agent's model refused the last call, if it did
@@ -123,6 +124,9 @@ func (r *runner) result(ctx context.Context) result {
 	if r.out.Status == agent.StatusAwaitingInput {
 		res.Questions = r.questions
 	}
+	if r.out.Status == agent.StatusAwaitingApproval {
+		res.Pending = r.pending
+	}
 	if r.out.Status == "" && err == nil {
 		err = errInterrupted // by the second interrupt
 	}
@@ -161,6 +165,11 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	r.mu.Lock()
 	r.id, r.after = s.ID(), place.meta.Last
 	r.mu.Unlock()
+	if r.alone && r.flags.waitForCalls {
+		if err := s.reachable(); err != nil {
+			return errors.Join(fmt.Errorf("approvals cannot be answered from another process: %w", err), s.Close())
+		}
+	}
 	if place.store != nil {
 		r.store = place.store
 		r.showPlace(cmp.Or(r.flags.dir, "."))
@@ -194,10 +203,13 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	return r.standby.wait(ctx, r)
 }
 
-// unattend decides what happens to calls that need an approval if there is no terminal to ask on.
+// unattend decides what happens to calls that need an approval.
 func (r *runner) unattend() {
 	r.alone = r.asker.unattended()
-	if r.alone {
+	switch {
+	case r.flags.deferCalls:
+		r.approvals = session.DeferApproval
+	case r.alone && !r.flags.waitForCalls:
 		r.approvals = session.RefuseApproval
 		r.refuse = func(ctx context.Context, q tool.Request) tool.Approval {
 			return r.asker.refuse(ctx, q, "there is no terminal to ask on")
@@ -205,8 +217,40 @@ func (r *runner) unattend() {
 	}
 }
 
+// attend asks the user what a record asks for, or tells where it can be answered if there is no terminal.
+func (r *runner) attend(ctx context.Context, s session.Handle, rec event.Record) {
+	d, asks := rec.Data.(event.ApprovalRequested)
+	switch {
+	case asks && r.approvals != session.WaitForApproval: // the call is refused, or stays pending
+	case asks && r.alone:
+		r.announce(ask.ID(rec.Agent, d.ID), d)
+	default:
+		r.asker.note(ctx, s, rec)
+	}
+}
+
+// attendOpen does the same for the calls that waited for an approval before this run.
+func (r *runner) attendOpen(ctx context.Context, s session.Handle) error {
+	state, err := s.Snapshot(ctx)
+	if err != nil || r.approvals != session.WaitForApproval {
+		return err
+	}
+	for _, p := range state.Approvals() {
+		if id := ask.ID(p.Agent, p.ID); r.alone {
+			r.announce(id, p.ApprovalRequested)
+		} else {
+			r.asker.pose(ctx, s, id, p.ApprovalRequested)
+		}
+	}
+	return nil
+}
+
+func (r *runner) announce(id string, d event.ApprovalRequested) {
+	notef(r.host, "%s waits for approval; to answer, run: reins approve %s %s", ask.FromRequest(d).Title, r.id, id)
+}
+
 // refuseUnanswered refuses a call when the terminal was closed instead of an answer.
-func (r *runner) refuseUnanswered(ctx context.Context, s *session.Local, q ask.Question, d event.ApprovalRequested) {
+func (r *runner) refuseUnanswered(ctx context.Context, s *shared, q ask.Question, d event.ApprovalRequested) {
 	refused := r.asker.deny(d.Tool, d.Reason, d.Accesses, rulesOf(q), errNoAnswer.Error())
 	if err := s.Agent().Resolve(ctx, q.Agent+":"+d.ID, refused); err != nil {
 		notef(r.host, "%v", err)
@@ -243,11 +287,12 @@ func (r *runner) showPlace(dir string) {
 }
 
 // converse submits the prompt, and then the user's answers to the agent's questions.
-func (r *runner) converse(ctx context.Context, s *session.Local, input string) error {
+func (r *runner) converse(ctx context.Context, s *shared, input string) error {
 	out, err := r.submitTo(ctx, s, input)
 	for {
 		r.mu.Lock()
 		r.out, r.cost, r.questions = out, s.Agent().Total().Cost.Dollars, s.Agent().Questions()
+		r.pending = pendingCalls(s.Agent())
 		r.mu.Unlock()
 		if err != nil || out.Status != agent.StatusAwaitingInput || r.alone {
 			return err
@@ -259,8 +304,16 @@ func (r *runner) converse(ctx context.Context, s *session.Local, input string) e
 	}
 }
 
+// pendingCalls lists the calls of a session that wait for an approval.
+func pendingCalls(s *agent.Session) (list []pendingJSON) {
+	for _, p := range s.Pending() {
+		list = append(list, pendingJSON{ask.ID(p.Agent, p.ID), p.Agent, ask.FromRequest(p.ApprovalRequested).Title})
+	}
+	return list
+}
+
 // answer asks the user the agent's question, unless it was answered elsewhere, and waits for the work that follows.
-func (r *runner) answer(ctx context.Context, s *session.Local) (session.Outcome, error) {
+func (r *runner) answer(ctx context.Context, s *shared) (session.Outcome, error) {
 	q, open := modelQuestion(s)
 	if !open {
 		return r.wait(s)
@@ -287,7 +340,7 @@ func modelQuestion(s session.Handle) (ask.Question, bool) {
 }
 
 // wait waits for the end of the work.
-func (r *runner) wait(s *session.Local) (session.Outcome, error) {
+func (r *runner) wait(s *shared) (session.Outcome, error) {
 	out, err := s.Wait(context.Background())
 	return out, errors.Join(err, out.Err())
 }
@@ -308,7 +361,7 @@ const continuePrompt = "Continue the task where you stopped."
 
 // submitTo gives the agent input, and waits for the end of the work. Without input, it continues interrupted work or
 // repeats the agent's question.
-func (r *runner) submitTo(ctx context.Context, s *session.Local, input string) (session.Outcome, error) {
+func (r *runner) submitTo(ctx context.Context, s *shared, input string) (session.Outcome, error) {
 	if q := s.Agent().Question(); q != "" && input == "" {
 		return session.Outcome{Status: agent.StatusAwaitingInput, Question: q}, nil
 	}
@@ -327,7 +380,7 @@ func (r *runner) submitTo(ctx context.Context, s *session.Local, input string) (
 		err = s.Prompt(start, session.Input{Text: continuePrompt, Plain: true})
 	}
 	if err == nil && r.after > 0 {
-		err = r.asker.poseOpen(ctx, s)
+		err = r.attendOpen(ctx, s)
 	}
 	if err != nil {
 		return session.Outcome{}, err
@@ -373,7 +426,7 @@ func (r *runner) watch(ctx context.Context, s session.Handle, stop context.Cance
 				stop(unseen)
 			}
 		}
-		r.asker.note(ctx, s, rec)
+		r.attend(ctx, s, rec)
 	}
 	return unseen
 }

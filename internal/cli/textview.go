@@ -338,6 +338,12 @@ func (v *textView) finish(r result) error {
 	if r.Outcome == agent.StatusAwaitingInput {
 		fmt.Fprintf(v.side, "reins: the agent asks: %s\n", strings.Join(show.Rows(r.Question, 0), "\n"))
 	}
+	for _, p := range r.Pending {
+		fmt.Fprintf(v.side, "reins: waits for approval: %s (%s)\n", show.OneLine(p.Title), show.OneLine(p.ID))
+	}
+	if len(r.Pending) > 0 {
+		fmt.Fprintf(v.side, "reins: %s\n", r.howToAnswer())
+	}
 	for _, what := range r.Refused {
 		fmt.Fprintf(v.side, "reins: not approved: %s\n", show.OneLine(what))
 	}

@@ -111,6 +111,7 @@ type result struct {
 	Question   string             `json:"question,omitempty"`
 	Questions  []event.Question   `json:"questions,omitempty"` // the same, as a list
 	Limit      event.Limit        `json:"limit,omitempty"`
+	Pending    []pendingJSON      `json:"pending,omitempty"` // calls that wait for an approval
 	Refused    []string           `json:"refused,omitempty"` // calls that nobody could approve
 	Warnings   []string           `json:"warnings,omitempty"`
 	Error      *errorJSON         `json:"error"`
@@ -130,6 +131,13 @@ type result struct {
 	dear      string   // that the run cost more than the budget, without being stopped
 	refusal   string   // how the model refused to answer, if it gave a category
 	reached   reached
+}
+
+// pendingJSON is a call that waits for an approval.
+type pendingJSON struct {
+	ID    string `json:"id"` // for "reins approve"
+	Agent string `json:"agent,omitempty"`
+	Title string `json:"title"`
 }
 
 // reached is how far a run got within the limits that its flags set.
@@ -252,6 +260,12 @@ func (r result) howToAllow() string {
 		return "not approved (no terminal); use --mode or --yes to permit such calls"
 	}
 	return "not approved (no terminal); to permit such calls, use --mode or --yes, or run: reins policy allow --personal " + quoteRules(r.missing)
+}
+
+// howToAnswer names the commands that answer the pending calls and continue the run.
+func (r result) howToAnswer() string {
+	return fmt.Sprintf("%s for approval; to answer and to continue, run: reins approve %s, reins run --resume %[2]s",
+		map[bool]string{true: "1 call waits", false: fmt.Sprintf("%d calls wait", len(r.Pending))}[len(r.Pending) == 1], r.SessionID)
 }
 
 // nextSteps names the commands that continue or undo the run.
