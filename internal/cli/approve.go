@@ -24,7 +24,10 @@ type asker struct {
 	view face
 
 	// gaveUp, if set, is called with a call that needs an approval when the terminal was closed instead of an answer.
-	gaveUp func(q ask.Question, d event.ApprovalRequested)
+	gaveUp func(id string, d event.ApprovalRequested)
+
+	// inputs means that questions of the model are asked as soon as they come up.
+	inputs bool
 
 	asking sync.Mutex // held while a question waits for its answer
 	keys   keyboard
@@ -100,6 +103,10 @@ func (a *asker) note(ctx context.Context, h session.Handle, r event.Record) {
 		a.pose(ctx, h, ask.ID(r.Agent, d.ID), d)
 	case event.QuestionAsked:
 		a.pose(ctx, h, d.ID, event.ApprovalRequested{})
+	case event.ToolCallStart:
+		if a.inputs && (d.Question != "" || len(d.Questions) > 0) {
+			a.pose(ctx, h, ask.ID(r.Agent, d.ID), event.ApprovalRequested{})
+		}
 	case event.ApprovalResolved:
 		how := "it was refused elsewhere"
 		if d.Allowed {
@@ -118,38 +125,50 @@ func (a *asker) pose(ctx context.Context, h session.Handle, id string, d event.A
 	if a.unattended() {
 		return
 	}
+	if ctx, first := a.register(ctx, id); first {
+		go func() {
+			if err := a.put(ctx, h, id); errors.Is(err, errNoAnswer) && a.gaveUp != nil && d.ID != "" {
+				a.gaveUp(id, d)
+			}
+		}()
+	}
+}
+
+// register returns the context of a question, which ends when the question is settled. It reports false if the question
+// was registered before.
+func (a *asker) register(ctx context.Context, id string) (context.Context, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.posed[id] != nil {
-		return
+		return nil, false
 	}
 	if a.posed == nil {
 		a.posed = make(map[string]context.CancelCauseFunc)
 	}
 	ctx, a.posed[id] = context.WithCancelCause(ctx)
-	go func() {
-		a.asking.Lock()
-		defer a.asking.Unlock()
-		if ctx.Err() != nil {
-			return
-		}
-		list, err := h.Questions(ctx)
-		if q, open := ask.Find(list, id); err == nil && open {
-			a.put(ctx, h, q, d)
-		}
-		a.taken(id)
-	}()
+	return ctx, true
 }
 
-// put asks a question.
-func (a *asker) put(ctx context.Context, h session.Handle, q ask.Question, d event.ApprovalRequested) {
-	if q.Kind != ask.Approval && q.Kind != ask.Plan {
-		a.putInquiry(ctx, h, q)
-		return
+// put asks a question that is registered. The error is errNoAnswer if the terminal was closed, and nil if the question was
+// settled elsewhere.
+func (a *asker) put(ctx context.Context, h session.Handle, id string) error {
+	a.asking.Lock()
+	defer a.asking.Unlock()
+	defer a.hold(id)
+	if ctx.Err() != nil {
+		return nil
 	}
-	if err := a.decide(ctx, h, q); errors.Is(err, errNoAnswer) && a.gaveUp != nil && a.taken(q.ID) {
-		a.gaveUp(q, d)
+	list, err := h.Questions(ctx)
+	q, open := ask.Find(list, id)
+	switch {
+	case err != nil || !open:
+		return err
+	case q.Kind == ask.Approval || q.Kind == ask.Plan:
+		return a.decide(ctx, h, q)
+	case q.Kind == ask.Input:
+		return a.reply(ctx, h, q)
 	}
+	return a.putInquiry(ctx, h, q)
 }
 
 // settle withdraws a question that needs no answer any more.
@@ -162,17 +181,8 @@ func (a *asker) settle(id, how string) {
 	}
 }
 
-// taken reports whether a question was still open. From now on, its end no longer interests.
-func (a *asker) taken(id string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_, open := a.posed[id]
-	delete(a.posed, id)
-	return open
-}
-
 // decide shows a call page by page until the user decides.
-func (a *asker) decide(ctx context.Context, h session.Handle, q ask.Question) (err error) {
+func (a *asker) decide(ctx context.Context, h answerer, q ask.Question) (err error) {
 	c := newCallQuestion(q, screenWidth(a.host.Stderr), a.host.colours(a.host.Stderr))
 	if q.Diff != "" {
 		a.view.sawDiff(q.Diff)
@@ -211,7 +221,7 @@ func (a *asker) ended(err error) error {
 }
 
 // give passes an answer to the session and returns what is wrong with it, so that the user can give another.
-func (a *asker) give(ctx context.Context, h session.Handle, id string, answer ask.Answer) (problem string) {
+func (a *asker) give(ctx context.Context, h answerer, id string, answer ask.Answer) (problem string) {
 	cancel := a.hold(id)
 	switch err := h.Answer(context.WithoutCancel(ctx), id, answer); {
 	case err == nil:
@@ -242,23 +252,25 @@ func (a *asker) release(id string, cancel context.CancelCauseFunc) {
 	}
 }
 
-// replies asks the user the parts of a model's question.
-func (a *asker) replies(ctx context.Context, questions []event.Question) (replies []ask.Reply, err error) {
-	a.asking.Lock()
-	defer a.asking.Unlock()
-	for _, q := range questions {
+// reply asks the user the parts of a model's question.
+func (a *asker) reply(ctx context.Context, h answerer, q ask.Question) error {
+	answer := ask.Answer{}
+	for _, item := range q.Items {
 		for {
-			line, err := a.ask(ctx, questionRows(q)+"> ")
+			line, err := a.ask(ctx, questionRows(item)+"> ")
 			if err != nil {
-				return nil, err
+				return a.ended(err)
 			}
-			if given, ok := parseAnswer(q, line); ok {
-				replies = append(replies, ask.Reply{Chosen: given.Chosen, Text: given.Text})
+			if given, ok := parseAnswer(item, line); ok {
+				answer.Replies = append(answer.Replies, ask.Reply{Chosen: given.Chosen, Text: given.Text})
 				break
 			}
 		}
 	}
-	return replies, nil
+	if problem := a.give(ctx, h, q.ID, answer); problem != "" {
+		return errors.New(problem)
+	}
+	return nil
 }
 
 // questionRows returns a question of the agent, with its options numbered.

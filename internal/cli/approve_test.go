@@ -61,7 +61,7 @@ func askedIn(t *testing.T, mode policy.Mode, dir, agent string, tools []tool.Too
 		Policy:   rules.Policy{},
 		Mode:     mode,
 		Approve: func(ctx context.Context, r tool.Request) (tool.Approval, error) {
-			q = newCallQuestion(waiting(ctx, r, agent, (&opener{host: h, flags: run{dir: dir}}).places()), 0, false)
+			q = newCallQuestion(waiting(ctx, r, agent, h.rulePlaces(dir)), 0, false)
 			return tool.Approval{}, nil
 		},
 	}

@@ -13,25 +13,22 @@ import (
 	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
-	"github.com/reins-agent/reins/session"
 )
 
 // putInquiry asks a question that is not about a tool call of the model, and passes the answer to the session.
-func (a *asker) putInquiry(ctx context.Context, h session.Handle, q ask.Question) {
+func (a *asker) putInquiry(ctx context.Context, h answerer, q ask.Question) error {
 	answer, err := a.inquire(ctx, q)
 	switch {
 	case errors.Is(err, errNoAnswer):
 		answer = ask.Answer{Choice: "n"}
-	case errors.As(err, new(settledError)):
-		a.view.prompt("· " + err.Error() + "\n")
-		return
 	case err != nil:
-		return
+		return a.ended(err)
 	}
 	if problem := a.give(ctx, h, q.ID, answer); problem != "" {
 		a.view.prompt("· " + problem + "\n")
-		_ = h.Answer(context.WithoutCancel(ctx), q.ID, ask.Answer{Choice: "n"})
+		return h.Answer(context.WithoutCancel(ctx), q.ID, ask.Answer{Choice: "n"})
 	}
+	return nil
 }
 
 // inquire returns the user's answer.

@@ -171,8 +171,8 @@ func (r *opener) options() session.Options {
 	o := session.Options{
 		Approvals: r.approvals,
 		Refusal:   r.refuse,
-		Places:    r.places(),
-		Save:      func(layer string, rules []string) error { return r.save(config.Layer(layer), rules) },
+		Places:    r.host.rulePlaces(r.flags.dir),
+		Save:      func(layer string, rules []string) error { return r.host.allow(r.flags.dir, config.Layer(layer), rules) },
 		Registry:  slash.New(r.commandHost()),
 		Commands:  r.prompts,
 		Submit:    r.submit,
@@ -184,19 +184,14 @@ func (r *opener) options() session.Options {
 	return o
 }
 
-// places returns the files in which approvals can save rules.
-func (r *opener) places() (list []ask.Place) {
+// rulePlaces returns the files in which approvals can save rules for a directory.
+func (h Host) rulePlaces(dir string) (list []ask.Place) {
 	for _, layer := range ownLayers {
-		if file, err := r.host.configFileFor(r.flags.dir, layer); err == nil {
-			list = append(list, ask.Place{Layer: string(layer), File: shortDir(r.host, file.Path)})
+		if file, err := h.configFileFor(dir, layer); err == nil {
+			list = append(list, ask.Place{Layer: string(layer), File: shortDir(h, file.Path)})
 		}
 	}
 	return list
-}
-
-// save adds rules to one of the user's files.
-func (r *opener) save(layer config.Layer, rules []string) error {
-	return r.host.allow(r.flags.dir, layer, rules)
 }
 
 // allow adds rules to the file of a layer for a directory.

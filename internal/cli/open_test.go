@@ -14,7 +14,7 @@ import (
 )
 
 // openScripted opens a session as a face does, with a model that plays these turns.
-func openScripted(t *testing.T, turns ...llmtest.Turn) (*session.Local, string) {
+func openScripted(t *testing.T, turns ...llmtest.Turn) (*shared, string) {
 	t.Helper()
 	server := llmtest.NewServer(llmtest.Play(turns...))
 	t.Cleanup(server.Close)

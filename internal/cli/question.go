@@ -125,6 +125,12 @@ func (q *callQuestion) page() string {
 	for _, row := range rows {
 		b.WriteString(row + "\n")
 	}
+	return b.String() + q.answers()
+}
+
+// answers lists the answers that are possible now.
+func (q *callQuestion) answers() string {
+	var b strings.Builder
 	width := 0
 	for _, c := range q.offered() {
 		width = max(width, len(c.key))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -182,7 +183,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		}
 	}()
 	if !r.alone {
-		r.asker.gaveUp = func(q ask.Question, d event.ApprovalRequested) { r.refuseUnanswered(ctx, s, q, d) }
+		r.asker.gaveUp = func(id string, d event.ApprovalRequested) { r.refuseUnanswered(ctx, s, id, d) }
 		r.asker.keys.listen(func(line string) { r.steer(s, line) })
 		defer r.asker.keys.flush()
 	}
@@ -250,9 +251,12 @@ func (r *runner) announce(id string, d event.ApprovalRequested) {
 }
 
 // refuseUnanswered refuses a call when the terminal was closed instead of an answer.
-func (r *runner) refuseUnanswered(ctx context.Context, s *shared, q ask.Question, d event.ApprovalRequested) {
-	refused := r.asker.deny(d.Tool, d.Reason, d.Accesses, rulesOf(q), errNoAnswer.Error())
-	if err := s.Agent().Resolve(ctx, q.Agent+":"+d.ID, refused); err != nil {
+func (r *runner) refuseUnanswered(ctx context.Context, s *shared, id string, d event.ApprovalRequested) {
+	refused := r.asker.deny(d.Tool, d.Reason, d.Accesses, rulesOf(ask.FromRequest(d)), errNoAnswer.Error())
+	if !strings.Contains(id, ":") {
+		id = ":" + id
+	}
+	if err := s.Agent().Resolve(context.WithoutCancel(ctx), id, refused); err != nil {
 		notef(r.host, "%v", err)
 	}
 }
@@ -314,29 +318,17 @@ func pendingCalls(s *agent.Session) (list []pendingJSON) {
 
 // answer asks the user the agent's question, unless it was answered elsewhere, and waits for the work that follows.
 func (r *runner) answer(ctx context.Context, s *shared) (session.Outcome, error) {
-	q, open := modelQuestion(s)
-	if !open {
-		return r.wait(s)
+	list, err := s.Questions(ctx)
+	i := slices.IndexFunc(list, func(q ask.Question) bool { return q.Kind == ask.Input && q.Agent == "" })
+	if err == nil && i >= 0 {
+		if asked, first := r.asker.register(ctx, list[i].ID); first {
+			err = r.asker.put(asked, s, list[i].ID)
+		}
 	}
-	replies, err := r.asker.replies(ctx, q.Items)
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	err = s.Answer(context.WithoutCancel(ctx), q.ID, ask.Answer{Replies: replies})
-	if err != nil && !errors.Is(err, session.ErrAnswered) {
-		return session.Outcome{}, err
-	}
 	return r.wait(s)
-}
-
-// modelQuestion returns the question that the main agent's model asks the user.
-func modelQuestion(s session.Handle) (ask.Question, bool) {
-	list, err := s.Questions(context.Background())
-	i := slices.IndexFunc(list, func(q ask.Question) bool { return q.Kind == ask.Input && q.Agent == "" })
-	if err != nil || i < 0 {
-		return ask.Question{}, false
-	}
-	return list[i], true
 }
 
 // wait waits for the end of the work.

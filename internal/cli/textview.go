@@ -23,6 +23,7 @@ type textView struct {
 	live      bool // out is a terminal: text is shown as it arrives
 	styled    bool // it is the same terminal as side: lines of text are styled, and the last one is in the status
 	watched   bool // side is a terminal
+	inputs    bool // the user's inputs are shown, because they come from elsewhere
 
 	mu       sync.Mutex
 	midLine  bool   // out is in the middle of a line
@@ -170,6 +171,10 @@ func (v *textView) note(prefix string, data event.Data) {
 		}
 		if text := show.Refusal(d); text != "" && prefix != "" { // the result says it of the main agent
 			v.line(prefix, text)
+		}
+	case event.UserInput:
+		if v.inputs && prefix == "" {
+			v.line(prefix, "user: "+show.OneLine(show.MessageText(d.Message)))
 		}
 	case event.SteeringQueued:
 		v.line(prefix, "queued for the agent: "+show.OneLine(show.MessageText(d.Message)))
@@ -326,7 +331,8 @@ func (v *textView) sawDiff(diff string) {
 	v.seen[strings.TrimRight(diff, "\n")+"\n"] = true
 }
 
-func (v *textView) finish(r result) error {
+// leave ends what is shown, and shows no more.
+func (v *textView) leave() {
 	v.mu.Lock()
 	v.release()
 	v.finished = true
@@ -335,6 +341,12 @@ func (v *textView) finish(r result) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.endLine()
+}
+
+func (v *textView) finish(r result) error {
+	v.leave()
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if r.Outcome == agent.StatusAwaitingInput {
 		fmt.Fprintf(v.side, "reins: the agent asks: %s\n", strings.Join(show.Rows(r.Question, 0), "\n"))
 	}

@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/session"
+	"github.com/reins-agent/reins/session/remote"
+	"github.com/reins-agent/reins/view"
+)
+
+// terminalFace shows a session on the whole terminal, until the user leaves it. It is nil if this program has none. Then,
+// and if standard input or output is not a terminal, the session is shown line by line.
+var terminalFace func(ctx context.Context, h Host, s session.Handle) error
+
+func newAttach(h Host) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "attach [flags] [SESSION]",
+		Short: "Show and steer a session that runs in another process",
+		Long: `Show a session that runs in another process, such as "reins run" in another
+terminal, and take part in it. Questions and approvals can be answered here or
+there; the first answer counts. A line that you type is sent to the agent, or is
+a command if it begins with "/", such as /help.
+
+Without SESSION, it shows the last session of this directory. The session
+continues when you leave with Ctrl-C or /exit.`,
+		Example: `  reins attach
+  reins attach 4TKZ
+  reins attach 4TKZ --output stream-json < /dev/null`,
+		Args:              wantArgs(0, 1, "at most one SESSION"),
+		ValidArgsFunction: completeSessions(h, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "text" && output != "stream-json" {
+				return usagef("invalid --output %q: use text or stream-json", output)
+			}
+			return attach(cmd.Context(), h, args, output)
+		},
+	}
+	cmd.Flags().StringVar(&output, "output", "text", "output format: text or stream-json (every event, from the first)")
+	completeWords(cmd, "output", "text", "stream-json")
+	return cmd
+}
+
+func attach(ctx context.Context, h Host, args []string, output string) error {
+	sessions, err := openSessions(h)
+	if err != nil {
+		return err
+	}
+	m, err := chooseSession(ctx, h, sessions, args, "reins attach")
+	if err != nil {
+		return err
+	}
+	c, err := remote.Attach(ctx, sessions.Home, m.ID)
+	if errors.Is(err, remote.ErrNotRunning) {
+		return fmt.Errorf("session %s is not running; to continue it, run: reins run --resume %[1]s", m.ID)
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if terminalFace != nil && output == "text" && isTerminal(h.Stdin) && isTerminal(h.Stdout) {
+		return terminalFace(ctx, h, c)
+	}
+	v, err := newView(h, output)
+	if err != nil {
+		return err
+	}
+	a := &asker{host: h, view: v, keys: keyboard{in: h.Stdin}, inputs: true}
+	return (&attached{host: h, handle: c, view: v, asker: a}).run(ctx)
+}
+
+// attached is a face of a session, line by line. It uses nothing but the session's handle.
+type attached struct {
+	host   Host
+	handle session.Handle
+	view   face
+	asker  *asker
+}
+
+// run shows the session until it is closed or the user leaves.
+func (a *attached) run(ctx context.Context) error {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	info, err := a.handle.Info(ctx)
+	if err != nil {
+		return err
+	}
+	title := show.Summary(info.Title)
+	notef(a.host, "attached to session %s in %s · %s", info.ID, shortDir(a.host, info.Dir), strings.TrimSuffix(info.Model+" · "+title, " · "))
+	if !a.asker.unattended() {
+		a.asker.keys.listen(func(line string) { a.typed(ctx, leave, line) })
+		defer a.asker.keys.flush()
+	}
+	if v, lines := a.view.(*textView); lines {
+		v.inputs = true
+		defer v.leave()
+	}
+	err = a.watch(ctx, info.Last)
+	switch {
+	case errors.Is(context.Cause(ctx), errLeft), errors.Is(context.Cause(ctx), errInterrupted):
+		notef(a.host, "left the session, which continues")
+		return nil
+	case err == nil, errors.Is(err, session.ErrClosed), errors.Is(err, remote.ErrUnreachable):
+		notef(a.host, "the session was closed; to continue it, run: reins run --resume %s", info.ID)
+		return nil
+	}
+	return err
+}
+
+// errLeft means that the user leaves the session.
+var errLeft = errors.New("left")
+
+// watch shows the events of a session. Those up to a record happened before.
+func (a *attached) watch(ctx context.Context, before event.Seq) error {
+	posed := false
+	for r, err := range a.handle.Events(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		old := 0 < r.Seq && r.Seq <= before
+		if _, all := a.view.(*jsonView); old && !all {
+			a.view.replay(r)
+		} else if err := a.view.show(r); err != nil {
+			return err
+		}
+		switch {
+		case old && r.Seq < before:
+		case !posed:
+			posed = true
+			if err := a.catchUp(ctx); err != nil {
+				return err
+			}
+		default:
+			a.asker.note(ctx, a.handle, r)
+		}
+	}
+	return nil
+}
+
+// catchUp shows what was said since the last input, and asks the questions that wait already.
+func (a *attached) catchUp(ctx context.Context) error {
+	if v, lines := a.view.(*textView); lines {
+		state, err := a.handle.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		t := newTranscript(a.host.Stdout, v.itemText)
+		t.state = *state
+		for i := lastInput(state); i < state.Len(); i++ {
+			if item := state.Item(i); !item.Live() {
+				t.item(item)
+			}
+		}
+	}
+	list, err := a.handle.Questions(ctx)
+	for _, q := range list {
+		a.asker.pose(ctx, a.handle, q.ID, event.ApprovalRequested{})
+	}
+	return err
+}
+
+// lastInput returns the index of the last input of the user, or 0.
+func lastInput(s *view.State) int {
+	for i := s.Len() - 1; i >= 0; i-- {
+		if item := s.Item(i); item.Kind == view.KindInput && item.Agent == "" && !item.Steered {
+			return i
+		}
+	}
+	return 0
+}
+
+// typed handles a line of the user that answers no question.
+func (a *attached) typed(ctx context.Context, leave context.CancelCauseFunc, line string) {
+	a.view.typed()
+	if line == "" {
+		return
+	}
+	if err := a.send(ctx, leave, line); err != nil {
+		notef(a.host, "%v", err)
+	}
+}
+
+// send runs a command, or sends a message to the agent: to its current work, or as a new input.
+func (a *attached) send(ctx context.Context, leave context.CancelCauseFunc, line string) error {
+	in := session.Input{Text: line}
+	if strings.HasPrefix(line, "/") {
+		res, err := a.handle.Run(ctx, line)
+		if err != nil {
+			return err
+		}
+		a.showResult(res)
+		switch {
+		case res.Action == session.ActionClose:
+			leave(errLeft)
+			return nil
+		case res.Submit == nil:
+			return nil
+		}
+		in = *res.Submit
+	}
+	err := a.handle.Submit(ctx, in)
+	if errors.Is(err, session.ErrBusy) {
+		return a.handle.Steer(ctx, in)
+	}
+	return err
+}
+
+// showResult prints what a command shows.
+func (a *attached) showResult(r session.Result) {
+	out := a.host.Stderr
+	if r.Text != "" {
+		fmt.Fprintln(out, strings.Join(show.Rows(r.Text, screenWidth(out)), "\n"))
+	}
+	for _, t := range r.Tables {
+		if t.Title != "" {
+			fmt.Fprintln(out, show.OneLine(t.Title))
+		}
+		table := &show.Table{}
+		for _, c := range t.Columns {
+			table.Columns = append(table.Columns, show.Column{Title: show.OneLine(c)})
+		}
+		for _, row := range t.Rows {
+			cells := make([]string, len(row))
+			for i, cell := range row {
+				cells[i] = show.OneLine(cell)
+			}
+			table.Add(cells...)
+		}
+		_ = table.Print(out, screenWidth(out), a.host.colours(out))
+	}
+	if r.Diff != "" {
+		const maxLines = 200
+		fmt.Fprint(out, show.Diff(r.Diff, "", maxLines, a.host.colours(out)))
+	}
+}
