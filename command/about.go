@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,14 +41,18 @@ func about() []Command {
 			Run: func(_ context.Context, t Target, _ string) (session.Result, error) { return servers(t.Servers()), nil },
 		},
 		{
-			Name:    "permissions",
-			Aliases: []string{"rules"},
-			Summary: "Show the permission mode and the rules",
-			Run:     runPermissions,
+			Name:      "permissions",
+			Aliases:   []string{"rules"},
+			Arguments: "[remove EFFECT RULE]",
+			Summary:   "Show the permission mode and the rules, or remove a rule",
+			Complete:  fixed("remove"),
+			Run:       runPermissions,
 		},
 		{
-			Name:    "memory",
-			Summary: "Show the notes that are kept between sessions",
+			Name:      "memory",
+			Arguments: "[forget SCOPE TITLE]",
+			Summary:   "Show the notes that are kept between sessions, or remove one",
+			Complete:  fixed("forget"),
 			Needs: func(t Target) string {
 				if t.Notes == nil {
 					return "memory is off"
@@ -226,7 +231,17 @@ func servers(list []mcp.Status) session.Result {
 	return session.Result{Tables: []session.Table{table}}
 }
 
-func runPermissions(ctx context.Context, t Target, _ string) (session.Result, error) {
+// third splits arguments into a verb, a word and the rest.
+func third(args string) (verb, word, rest string) {
+	verb, rest, _ = strings.Cut(args, " ")
+	word, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
+	return verb, word, strings.TrimSpace(rest)
+}
+
+func runPermissions(ctx context.Context, t Target, args string) (session.Result, error) {
+	if args != "" {
+		return removeRule(ctx, t, args)
+	}
 	i, err := t.Info(ctx)
 	if err != nil {
 		return session.Result{}, err
@@ -246,8 +261,35 @@ func runPermissions(ctx context.Context, t Target, _ string) (session.Result, er
 	return r, err
 }
 
-func runMemory(ctx context.Context, t Target, _ string) (session.Result, error) {
+// removeRule removes a rule from the configuration.
+func removeRule(ctx context.Context, t Target, args string) (session.Result, error) {
+	verb, effect, text := third(args)
+	switch {
+	case verb != "remove" || text == "":
+		return session.Result{}, errors.New("use /permissions or /permissions remove EFFECT RULE, such as /permissions remove allow Bash(go test:*)")
+	case t.Rules == nil || t.RemoveRule == nil:
+		return session.Result{}, errors.New("rules cannot be removed here: use reins policy remove")
+	}
+	list, err := t.Rules(ctx)
+	if err != nil {
+		return session.Result{}, err
+	}
+	for _, r := range list {
+		if r.Effect == effect && r.Rule == text {
+			if err := t.RemoveRule(ctx, r); err != nil {
+				return session.Result{}, err
+			}
+			return session.Result{Text: fmt.Sprintf("Removed the rule %s %s from %s.", effect, text, r.Origin)}, nil
+		}
+	}
+	return session.Result{}, fmt.Errorf("there is no rule %s %s; /permissions lists the rules", effect, text)
+}
+
+func runMemory(ctx context.Context, t Target, args string) (session.Result, error) {
 	list, err := t.Notes(ctx)
+	if args != "" && err == nil {
+		return forget(ctx, t, list, args)
+	}
 	if len(list) == 0 {
 		return session.Result{Text: "There are no notes."}, err
 	}
@@ -256,4 +298,24 @@ func runMemory(ctx context.Context, t Target, _ string) (session.Result, error) 
 		table.Rows = append(table.Rows, []string{n.Scope, n.Title, oneLine(n.Text)})
 	}
 	return session.Result{Tables: []session.Table{table}}, err
+}
+
+// forget removes a note.
+func forget(ctx context.Context, t Target, list []Note, args string) (session.Result, error) {
+	verb, scope, title := third(args)
+	switch {
+	case verb != "forget" || title == "":
+		return session.Result{}, errors.New("use /memory or /memory forget SCOPE TITLE, such as /memory forget project Build")
+	case t.Forget == nil:
+		return session.Result{}, errors.New("notes cannot be removed here: use reins memory edit")
+	}
+	for _, n := range list {
+		if n.Scope == scope && n.Title == title {
+			if err := t.Forget(ctx, n); err != nil {
+				return session.Result{}, err
+			}
+			return session.Result{Text: fmt.Sprintf("Removed the %s note %q.", scope, title)}, nil
+		}
+	}
+	return session.Result{}, fmt.Errorf("there is no %s note %q; /memory lists the notes", scope, title)
 }

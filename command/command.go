@@ -52,6 +52,9 @@ type Host struct {
 	Servers  func() []mcp.Status
 	Rules    func(ctx context.Context) ([]Rule, error)
 	Notes    func(ctx context.Context) ([]Note, error)
+	// RemoveRule removes a rule from where it comes from, and Forget removes a note.
+	RemoveRule func(ctx context.Context, r Rule) error
+	Forget     func(ctx context.Context, n Note) error
 	// Exists reports whether a path exists, so that a text that begins with "/tmp" is not a command. Nil means never.
 	Exists func(path string) bool
 }

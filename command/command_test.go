@@ -32,6 +32,7 @@ type rig struct {
 	t      *testing.T
 	dir    string
 	script *llmtest.Script
+	gone   []string // removed rules and notes
 }
 
 var models = []llm.Model{
@@ -64,6 +65,14 @@ func newRig(t *testing.T, saved bool, turns ...llmtest.Turn) *rig {
 		},
 		Notes: func(context.Context) ([]command.Note, error) {
 			return []command.Note{{Scope: "user", Title: "Style", Text: "Use\ntabs."}}, nil
+		},
+		RemoveRule: func(_ context.Context, rule command.Rule) error {
+			r.gone = append(r.gone, rule.Rule+" in "+rule.Origin)
+			return nil
+		},
+		Forget: func(_ context.Context, n command.Note) error {
+			r.gone = append(r.gone, n.Title)
+			return nil
 		},
 		Exists: func(path string) bool { return path == "/tmp" },
 	}
@@ -335,6 +344,14 @@ func TestAbout_ShowsWhatThereIs(t *testing.T) {
 	r.wants("/mcp", "files | connected | 1 | mcp__files__read", "web | failed | 0 | no such program")
 	r.wants("/permissions", "The permission mode is default: the agent asks", "allow | Bash(make:*) | user")
 	r.wants("/memory", "user | Style | Use tabs.")
+	r.wants("/permissions remove", "error: use /permissions or")
+	r.wants("/permissions remove deny Bash(make:*)", "error: there is no rule deny Bash(make:*)")
+	r.wants("/permissions remove allow Bash(make:*)", "Removed the rule allow Bash(make:*) from user.")
+	r.wants("/memory forget project Style", "error: there is no project note")
+	r.wants("/memory forget user Style", `Removed the user note "Style".`)
+	if got := strings.Join(r.gone, ", "); got != "Bash(make:*) in user, Style" {
+		t.Errorf("removed %s", got)
+	}
 	r.wants("/tasks", "There are no tasks.")
 	r.wants("/queue", "No messages wait.")
 	r.wants("/agents", "main | idle | 0 | 0 | small-1 |")

@@ -144,6 +144,24 @@ func (s Store) Clear(ctx context.Context, scope Scope) (found bool, err error) {
 	return found, err
 }
 
+// Delete removes the note with a title, and reports whether there was one.
+func (s Store) Delete(ctx context.Context, scope Scope, title string) (found bool, err error) {
+	err = s.locked(ctx, func() error {
+		data, err := s.read(scope)
+		if err != nil {
+			return err
+		}
+		f := parse(string(data))
+		before := len(f.notes)
+		f.notes = slices.DeleteFunc(f.notes, func(n Note) bool { return n.Title == title })
+		if found = len(f.notes) < before; !found {
+			return nil
+		}
+		return s.write(scope, f.String())
+	})
+	return found, err
+}
+
 // Create creates a scope's file without notes if it does not exist, so that an editor can open it.
 func (s Store) Create(ctx context.Context, scope Scope) error {
 	return s.locked(ctx, func() error {

@@ -259,6 +259,12 @@ func TestStore_EditedFilesAreKept(t *testing.T) {
 	if got := r.text(Project); got != "Mine.\n\n## My note\n\nby hand\n- list\n\n## B\n\nx\n" {
 		t.Errorf("got %q", got)
 	}
+	if found, err := r.store.Delete(t.Context(), Project, "C"); found || err != nil {
+		t.Errorf("got %v, %v", found, err)
+	}
+	if found, err := r.store.Delete(t.Context(), Project, "My note"); !found || err != nil || r.text(Project) != "Mine.\n\n## B\n\nx\n" {
+		t.Errorf("got %v, %v, %q", found, err, r.text(Project))
+	}
 	if found, err := r.store.Clear(t.Context(), Project); !found || err != nil || r.text(Project) != "" {
 		t.Errorf("got %v, %v", found, err)
 	}
