@@ -74,6 +74,8 @@ type Options struct {
 type Sessions interface {
 	List(ctx context.Context, f session.Filter) (session.Listing, error)
 	Search(ctx context.Context, o session.SearchOptions) iter.Seq2[event.Hit, error]
+	States(ctx context.Context, name string) ([]session.State, error)
+	Diff(ctx context.Context, o session.DiffOptions) iter.Seq2[session.FileDiff, error]
 	Fork(ctx context.Context, o session.ForkOptions) (event.Meta, error)
 	Delete(ctx context.Context, id string) error
 	Export(ctx context.Context, o session.ExportOptions, out io.Writer) error
