@@ -182,8 +182,18 @@ func (l *Local) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Rec
 	return l.agent.Events(ctx, after)
 }
 
-// start begins work and returns when its first record is there, or when it ended without one.
-func (l *Local) start(ctx context.Context, do func(ctx context.Context) (agent.Outcome, error)) error {
+// startsWork reports whether a record begins work.
+func startsWork(r event.Record) bool {
+	switch r.Data.(type) {
+	case event.UserInput, event.Continue, event.SteeringQueued:
+		return r.Agent == ""
+	}
+	return false
+}
+
+// start begins work and returns when its first record is there, or when it ended without one. If begins is nil, it does
+// not wait.
+func (l *Local) start(ctx context.Context, do func(context.Context) (agent.Outcome, error), begins func(event.Record) bool) error {
 	w := &work{done: make(chan struct{})}
 	l.mu.Lock()
 	if l.work != nil && !l.work.over() {
@@ -198,6 +208,9 @@ func (l *Local) start(ctx context.Context, do func(ctx context.Context) (agent.O
 		defer close(w.done)
 		w.out, w.err = do(l.ctx)
 	}()
+	if begins == nil {
+		return nil
+	}
 	begun, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
@@ -211,11 +224,8 @@ func (l *Local) start(ctx context.Context, do func(ctx context.Context) (agent.O
 		if err != nil {
 			break
 		}
-		switch r.Data.(type) {
-		case event.UserInput, event.Continue, event.SteeringQueued:
-			if r.Agent == "" {
-				return nil
-			}
+		if begins(r) {
+			return nil
 		}
 	}
 	select {
@@ -319,12 +329,19 @@ func (l *Local) Prompt(ctx context.Context, in Input) error {
 			return l.options.Submit(ctx, l.agent, in.Text, more...)
 		}
 		return l.agent.Submit(ctx, in.parts(more)...)
-	})
+	}, startsWork)
 }
 
 // Continue implements [Handle].
 func (l *Local) Continue(ctx context.Context) error {
-	return l.start(ctx, l.agent.Continue)
+	begins := func(event.Record) bool { return true } // work that was killed continues without a record of its own
+	if len(l.agent.Pending()) > 0 {
+		begins = nil // there may be no record until an answer
+		if l.agent.State() == agent.Processing {
+			return ErrBusy
+		}
+	}
+	return l.start(ctx, l.agent.Continue, begins)
 }
 
 // Steer implements [Handle].

@@ -109,7 +109,7 @@ func (l *Local) reply(ctx context.Context, q ask.Question, a ask.Answer) error {
 	if answers == nil {
 		return l.Submit(ctx, Input{Text: a.Text, Plain: true})
 	}
-	return l.start(ctx, func(ctx context.Context) (agent.Outcome, error) { return l.agent.Answer(ctx, answers...) })
+	return l.start(ctx, func(ctx context.Context) (agent.Outcome, error) { return l.agent.Answer(ctx, answers...) }, startsWork)
 }
 
 // Ask asks a person something; see [agent.Session.Ask].

@@ -166,24 +166,31 @@ type savedCalls struct {
 	meta     event.Meta
 }
 
-// Answer saves an answer. If the session was started meanwhile, its process gets the answer.
+// Answer saves an answer. If the session was started meanwhile, its process gets the answer. If another process saves
+// an answer, it waits.
 func (s *savedCalls) Answer(ctx context.Context, id string, a ask.Answer) error {
-	err := s.sessions.Answer(ctx, session.AnswerOptions{
-		Session:  s.meta.ID,
-		Question: id,
-		Answer:   a,
-		Places:   s.host.rulePlaces(s.meta.Dir),
-		Save:     func(layer string, rules []string) error { return s.host.allow(s.meta.Dir, config.Layer(layer), rules) },
-	})
-	if !errors.Is(err, event.ErrLocked) {
-		return err
+	for {
+		err := s.sessions.Answer(ctx, session.AnswerOptions{
+			Session:  s.meta.ID,
+			Question: id,
+			Answer:   a,
+			Places:   s.host.rulePlaces(s.meta.Dir),
+			Save:     func(layer string, rules []string) error { return s.host.allow(s.meta.Dir, config.Layer(layer), rules) },
+		})
+		if !errors.Is(err, event.ErrLocked) {
+			return err
+		}
+		c, failed := remote.Attach(ctx, s.sessions.Home, s.meta.ID)
+		if failed == nil {
+			defer c.Close()
+			return c.Answer(ctx, id, a)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
 	}
-	c, failed := remote.Attach(ctx, s.sessions.Home, s.meta.ID)
-	if failed != nil {
-		return err
-	}
-	defer c.Close()
-	return c.Answer(ctx, id, a)
 }
 
 // answerOf returns the answer that the flags give to a question.
@@ -219,11 +226,16 @@ func (o approveCommand) answer(ctx context.Context, sessions *session.Manager, w
 	if err != nil {
 		return err
 	}
-	err = w.Answer(ctx, q.ID, a)
-	if errors.Is(err, session.ErrAnswered) {
+	const patience = 5 * time.Second // an owner that ends after another answer does not answer
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = w.Answer(within, q.ID, a)
+	switch {
+	case err == nil:
+	case errors.Is(err, session.ErrAnswered), errors.Is(err, session.ErrClosed), ctx.Err() == nil && within.Err() != nil,
+		errors.Is(err, remote.ErrUnconfirmed), errors.Is(err, remote.ErrUnreachable), errors.Is(err, event.ErrLocked):
 		return o.settled(ctx, sessions, w.meta.ID, q.ID, q.Asked)
-	}
-	if err != nil {
+	default:
 		return explainOpen(w.meta.ID, err)
 	}
 	result := "refused"
@@ -254,6 +266,11 @@ func (o approveCommand) adviseResume(w *waitingSession) {
 // settled says how a question was answered before.
 func (o approveCommand) settled(ctx context.Context, sessions *session.Manager, session, id string, asked time.Time) error {
 	how := "it does not wait for approval"
+	if list, err := sessions.Questions(ctx, session); err == nil {
+		if _, open := ask.Find(list, id); open {
+			how = "it was not answered: another process has the session open and cannot be reached"
+		}
+	}
 	for r, err := range sessions.Store.Load(ctx, session, 0) {
 		if err != nil {
 			continue
