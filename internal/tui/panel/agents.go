@@ -113,14 +113,10 @@ func working(a view.Agent) bool {
 
 // details returns what an agent does, for how long, and what it used.
 func (p *agents) details(a view.Agent) []string {
-	doing := cmp.Or(string(a.Status), "idle")
+	out := []string{cmp.Or(string(a.Status), "idle")}
 	if working(a) {
-		doing = string(a.Activity.Doing)
-		if p.wide && a.Activity.Title != "" {
-			doing += " " + a.Activity.Title
-		}
+		out[0] = string(a.Activity.Doing)
 	}
-	out := []string{doing}
 	if d, ok := elapsed(a, p.o.Now()); ok {
 		out = append(out, d.String())
 	}
@@ -129,6 +125,9 @@ func (p *agents) details(a view.Agent) []string {
 	}
 	if p.wide && a.Totals.Dollars > 0 {
 		out = append(out, a.Totals.Cost().String())
+	}
+	if p.wide && working(a) && a.Activity.Title != "" {
+		out = append(out, a.Activity.Title)
 	}
 	return out
 }

@@ -29,6 +29,7 @@ type reader struct {
 	base
 	window window
 	search *edit.Editor // while the user writes what to search for
+	found  bool         // the last search found something
 }
 
 // Pages is a panel with a long text in sections.
@@ -57,7 +58,9 @@ func (p *Pages) Draw(width, height int) screen.Frame {
 		{keys.BrowseLeave, "close"},
 		{keys.PageDown, "page down"},
 		{keys.BrowseSearch, "search"},
-		{keys.BrowseNextMatch, "next match"},
+	}
+	if p.found {
+		hints = append(hints, hint{keys.BrowseNextMatch, "next match"})
 	}
 	if p.count > 1 {
 		hints = append(hints, hint{keys.PanelNext, "next part"})
@@ -131,7 +134,7 @@ func (p *reader) searchKey(k keys.Key) Outcome {
 	case keys.ListAccept:
 		query := strings.TrimSpace(p.search.Message().Text)
 		p.search = nil
-		if !p.window.Search(query) {
+		if p.found = p.window.Search(query) && query != ""; !p.found && query != "" {
 			p.fail(fmt.Errorf("%q was not found", query))
 		}
 	default:
