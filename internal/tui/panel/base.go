@@ -213,14 +213,20 @@ type hint struct {
 	does   string
 }
 
+// airy is the height from which a blank line follows the title.
+const airy = 20
+
 // body is what a panel shows between its title and its hints. Without a cursor, x is negative.
 type body func(width, rows int) (lines []text.Line, x, y int)
 
 // frame lays out a panel.
 func (b *base) frame(width, height int, status string, hints []hint, content body) screen.Frame {
 	width, height = max(width, 1), max(height, 1)
-	head := b.head(width, status)
-	room := height - 1 // below the title
+	head := []text.Line{b.head(width, status)}
+	if height >= airy {
+		head = append(head, nil)
+	}
+	room := height - len(head)
 	if height >= 4 {
 		room-- // for the keys
 	}
@@ -229,16 +235,15 @@ func (b *base) frame(width, height int, status string, hints []hint, content bod
 		hints = others
 	}
 	rows := max(room-len(asked), 0)
-	f := screen.Frame{Lines: make([]text.Line, 1, height), X: x, Y: 1 + rows + y, Cursor: cursor}
-	f.Lines[0] = head
+	f := screen.Frame{Lines: head, X: x, Y: len(head) + rows + y, Cursor: cursor}
 	if rows > 0 {
 		lines, cx, cy := content(width, rows)
 		f.Lines = append(f.Lines, lines[:min(len(lines), rows)]...)
 		if asked == nil && cx >= 0 && cy < rows {
-			f.X, f.Y, f.Cursor = cx, 1+cy, true
+			f.X, f.Y, f.Cursor = cx, len(head)+cy, true
 		}
 	}
-	for len(f.Lines) < 1+rows {
+	for len(f.Lines) < len(head)+rows {
 		f.Lines = append(f.Lines, nil)
 	}
 	f.Lines = append(f.Lines, asked...)

@@ -89,7 +89,11 @@ func (p *start) rows() {
 	}
 	add("ChatGPT plan", "reins login chatgpt", way{text: "Sign in with ChatGPT to use the models of your plan:\n\n    reins login chatgpt"})
 	add("Demo", "reins demo", way{text: "See an agent fix a failing test, without a model and without the network:\n\n    reins demo"})
+	first := p.list.Selected() <= 0 && p.list.Query() == ""
 	p.list.SetRows(rows)
+	if first { // what was found meanwhile
+		p.list.Select(0)
+	}
 }
 
 // missing returns what to set for a provider.
