@@ -29,7 +29,7 @@ func runExport(ctx context.Context, t Target, args string) (session.Result, erro
 		path = i.ID + ".tar"
 	}
 	path = within(i.Dir, path)
-	if err := Export(ctx, t.Sessions, i.ID, path); err != nil {
+	if err := export(ctx, t.Sessions, i.ID, path); err != nil {
 		return session.Result{}, err
 	}
 	return session.Result{Text: "Exported to " + path + "."}, nil
@@ -40,8 +40,14 @@ type Exporter interface {
 	Export(ctx context.Context, o session.ExportOptions, out io.Writer) error
 }
 
-// Export writes a session to a new file, without known secrets. It does not replace a file.
-func Export(ctx context.Context, s Exporter, id, path string) error {
+// Export writes a session to a new file in a directory, without known secrets, and returns its path. It does not replace
+// a file.
+func Export(ctx context.Context, s Exporter, id, dir string) (path string, err error) {
+	path = within(dir, id+".tar")
+	return path, export(ctx, s, id, path)
+}
+
+func export(ctx context.Context, s Exporter, id, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

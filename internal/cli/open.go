@@ -15,7 +15,6 @@ import (
 	slash "github.com/reins-agent/reins/command"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/internal/memory"
-	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/mcp"
 	"github.com/reins-agent/reins/session"
@@ -263,9 +262,9 @@ func (s *servers) prompts() (list []session.Command) {
 func (r *opener) commandHost() slash.Host {
 	h := slash.Host{
 		Models: r.models,
-		Rules:  func(context.Context) ([]slash.Rule, error) { return r.rules(), nil },
 		Exists: exists,
 	}
+	r.listRules(&h)
 	if sessions, err := openSessions(r.host); err == nil && r.place.store != nil {
 		h.Sessions = sessions
 	}
@@ -274,6 +273,7 @@ func (r *opener) commandHost() slash.Host {
 	}
 	if s := r.flags.settings; s != nil && s.Memory.Enabled {
 		h.Notes = func(context.Context) ([]slash.Note, error) { return r.notes() }
+		h.Forget = r.forget
 	}
 	return h
 }
@@ -301,15 +301,10 @@ func (r *opener) rules() (list []slash.Rule) {
 
 // notes lists the notes between sessions.
 func (r *opener) notes() (list []slash.Note, err error) {
-	state, err := stateDir(r.host)
+	store, err := r.notebook()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := realpath.Dir(cmp.Or(r.flags.dir, "."))
-	if err != nil {
-		return nil, err
-	}
-	store := memory.Open(state.Memory(), dir)
 	for _, scope := range []memory.Scope{memory.User, memory.Project} {
 		found, failed := store.Notes(scope)
 		err = errors.Join(err, failed)

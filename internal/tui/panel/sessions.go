@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -118,7 +116,7 @@ func (p *sessions) row(m event.Meta) dialog.Row {
 			r.Detail += " · " + m.Branch
 		}
 		if p.every && m.Dir != "" {
-			r.Detail += " · " + path.Base(filepath.ToSlash(m.Dir))
+			r.Detail += " · " + m.Dir[strings.LastIndexAny(m.Dir, `/\`)+1:]
 		}
 	}
 	r.Find = m.ID + "\n" + m.Dir + "\n" + m.Model + "\n" + m.Branch + "\n" + strings.Join(m.Tags, "\n")
@@ -252,8 +250,10 @@ func (p *sessions) fork(id string) {
 }
 
 func (p *sessions) export(id string) {
-	file := filepath.Join(p.dir, id+".tar")
-	p.act(func(ctx context.Context) error { return command.Export(ctx, p.o.Sessions, id, file) }, func() Outcome {
+	dir := p.dir
+	load(&p.base, func(ctx context.Context) (string, error) {
+		return command.Export(context.WithoutCancel(ctx), p.o.Sessions, id, dir)
+	}, func(file string) Outcome {
 		p.say("Exported to " + file)
 		return handled
 	})
