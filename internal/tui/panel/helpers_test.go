@@ -141,7 +141,6 @@ type fake struct {
 	session.Handle
 	commands []session.Command
 	results  map[string]session.Result
-	ran      []string
 	info     session.Info
 }
 
@@ -150,7 +149,6 @@ func (f *fake) Commands(context.Context) ([]session.Command, error) { return f.c
 func (f *fake) Info(context.Context) (session.Info, error) { return f.info, nil }
 
 func (f *fake) Run(_ context.Context, line string) (session.Result, error) {
-	f.ran = append(f.ran, line)
 	r, ok := f.results[line]
 	if !ok {
 		return r, fmt.Errorf("there is no %s", line)
