@@ -54,6 +54,7 @@ var layers = [][]string{
 	{"coding/feature"},
 	{"mcp/serve"},
 	{"internal/show"},
+	{"internal/keyboard"},
 	{"view"},
 	{"ask"},
 	{"session"},
@@ -64,8 +65,8 @@ var layers = [][]string{
 	{"internal/tui/text", "internal/tui/keys"},
 	{"internal/tui/edit"},
 	{"internal/tui/term", "internal/tui/screen", "internal/tui/theme", "internal/tui/tuitest", "internal/tui/render"},
-	{"internal/tui/dialog", "internal/tui/transcript", "internal/tui/pager"},
-	{"internal/tui/panel"},
+	{"internal/tui/dialog", "internal/tui/transcript", "internal/tui/pager", "internal/tui/usercmd"},
+	{"internal/tui/panel", "internal/tui/plain"},
 	{"internal/cli"},
 	{
 		"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",

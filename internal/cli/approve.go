@@ -12,6 +12,7 @@ import (
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/keyboard"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/session"
@@ -30,7 +31,7 @@ type asker struct {
 	inputs bool
 
 	asking sync.Mutex // held while a question waits for its answer
-	keys   keyboard
+	keys   *keyboard.Keyboard
 
 	mu      sync.Mutex
 	refused []string                           // calls refused because nobody could be asked
@@ -40,7 +41,7 @@ type asker struct {
 
 // newAsker returns an asker for a command that is not a run.
 func newAsker(h Host) *asker {
-	return &asker{host: h, view: &jsonView{questions: h.Stderr}, keys: keyboard{in: h.Stdin}}
+	return &asker{host: h, view: &jsonView{questions: h.Stderr}, keys: newKeyboard(h)}
 }
 
 // unattended reports whether there is no terminal to ask on.
@@ -127,7 +128,7 @@ func (a *asker) pose(ctx context.Context, h session.Handle, id string, d event.A
 	}
 	if ctx, first := a.register(ctx, id); first {
 		go func() {
-			if err := a.put(ctx, h, id); errors.Is(err, errNoAnswer) && a.gaveUp != nil && d.ID != "" {
+			if err := a.put(ctx, h, id); errors.Is(err, keyboard.ErrNoAnswer) && a.gaveUp != nil && d.ID != "" {
 				a.gaveUp(id, d)
 			}
 		}()
@@ -149,7 +150,7 @@ func (a *asker) register(ctx context.Context, id string) (context.Context, bool)
 	return ctx, true
 }
 
-// put asks a question that is registered. The error is errNoAnswer if the terminal was closed, and nil if the question was
+// put asks a question that is registered. The error is keyboard.ErrNoAnswer if the terminal was closed, and nil if the question was
 // settled elsewhere.
 func (a *asker) put(ctx context.Context, h session.Handle, id string) error {
 	a.asking.Lock()
@@ -190,7 +191,7 @@ func (a *asker) decide(ctx context.Context, h answerer, q ask.Question) (err err
 	done := a.view.ask(c.page())
 	defer func() { done(err == nil) }()
 	for {
-		line, err := a.keys.ask(ctx, c.prompt(), a.view.prompt)
+		line, err := a.keys.Ask(ctx, c.prompt(), a.view.prompt)
 		if err != nil {
 			return a.ended(err)
 		}
@@ -316,7 +317,7 @@ func confirm(ctx context.Context, h Host, action, declined string) error {
 		return quietError{exitNeedsInput}
 	}
 	answer, err := a.ask(ctx, strings.ToUpper(action[:1])+show.OneLine(action[1:])+"? [y]es, [n]o: ")
-	if err != nil && !errors.Is(err, errNoAnswer) {
+	if err != nil && !errors.Is(err, keyboard.ErrNoAnswer) {
 		return err
 	}
 	switch strings.ToLower(answer) {
@@ -332,5 +333,10 @@ func (a *asker) ask(ctx context.Context, question string) (answer string, err er
 	i := strings.LastIndexByte(question, '\n') + 1
 	done := a.view.ask(question[:i])
 	defer func() { done(err == nil) }()
-	return a.keys.ask(ctx, question[i:], a.view.prompt)
+	return a.keys.Ask(ctx, question[i:], a.view.prompt)
+}
+
+// newKeyboard returns the keyboard for questions.
+func newKeyboard(h Host) *keyboard.Keyboard {
+	return &keyboard.Keyboard{In: h.Stdin, Words: []string{"yes", "no", answerUnseen}}
 }

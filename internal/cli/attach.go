@@ -72,7 +72,7 @@ func attach(ctx context.Context, h Host, args []string, output string) error {
 	if err != nil {
 		return err
 	}
-	a := &asker{host: h, view: v, keys: keyboard{in: h.Stdin}, inputs: true}
+	a := &asker{host: h, view: v, keys: newKeyboard(h), inputs: true}
 	return (&attached{host: h, handle: c, view: v, asker: a}).run(ctx)
 }
 
@@ -95,8 +95,8 @@ func (a *attached) run(ctx context.Context) error {
 	title := show.Summary(info.Title)
 	notef(a.host, "attached to session %s in %s · %s", info.ID, shortDir(a.host, info.Dir), strings.TrimSuffix(info.Model+" · "+title, " · "))
 	if !a.asker.unattended() {
-		a.asker.keys.listen(func(line string) { a.typed(ctx, leave, line) })
-		defer a.asker.keys.flush()
+		a.asker.keys.Listen(func(line string) { a.typed(ctx, leave, line) })
+		defer a.asker.keys.Flush()
 	}
 	if v, lines := a.view.(*textView); lines {
 		v.inputs = true

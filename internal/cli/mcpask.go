@@ -12,6 +12,7 @@ import (
 
 	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/keyboard"
 	"github.com/reins-agent/reins/internal/show"
 )
 
@@ -19,7 +20,7 @@ import (
 func (a *asker) putInquiry(ctx context.Context, h answerer, q ask.Question) error {
 	answer, err := a.inquire(ctx, q)
 	switch {
-	case errors.Is(err, errNoAnswer):
+	case errors.Is(err, keyboard.ErrNoAnswer):
 		answer = ask.Answer{Choice: "n"}
 	case err != nil:
 		return a.ended(err)

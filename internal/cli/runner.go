@@ -15,6 +15,7 @@ import (
 	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/exepages"
+	"github.com/reins-agent/reins/internal/keyboard"
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
@@ -184,8 +185,8 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 	}()
 	if !r.alone {
 		r.asker.gaveUp = func(id string, d event.ApprovalRequested) { r.refuseUnanswered(ctx, s, id, d) }
-		r.asker.keys.listen(func(line string) { r.steer(s, line) })
-		defer r.asker.keys.flush()
+		r.asker.keys.Listen(func(line string) { r.steer(s, line) })
+		defer r.asker.keys.Flush()
 	}
 	defer func() {
 		_ = s.Close()
@@ -252,7 +253,7 @@ func (r *runner) announce(id string, d event.ApprovalRequested) {
 
 // refuseUnanswered refuses a call when the terminal was closed instead of an answer.
 func (r *runner) refuseUnanswered(ctx context.Context, s *shared, id string, d event.ApprovalRequested) {
-	refused := r.asker.deny(d.Tool, d.Reason, d.Accesses, rulesOf(ask.FromRequest(d)), errNoAnswer.Error())
+	refused := r.asker.deny(d.Tool, d.Reason, d.Accesses, rulesOf(ask.FromRequest(d)), keyboard.ErrNoAnswer.Error())
 	if !strings.Contains(id, ":") {
 		id = ":" + id
 	}
@@ -302,7 +303,7 @@ func (r *runner) converse(ctx context.Context, s *shared, input string) error {
 			return err
 		}
 		out, err = r.answer(ctx, s)
-		if errors.Is(err, errNoAnswer) {
+		if errors.Is(err, keyboard.ErrNoAnswer) {
 			return nil
 		}
 	}

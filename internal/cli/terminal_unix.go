@@ -3,10 +3,7 @@
 package cli
 
 import (
-	"errors"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,10 +26,3 @@ func terminalWidth(f *os.File) (int, bool) {
 
 // enableEscapes reports whether a terminal interprets escape sequences.
 func enableEscapes(*os.File) bool { return true }
-
-// failBackgroundReads makes reads from the terminal fail while the process is a background job. By
-// default they stop the process.
-func failBackgroundReads() { signal.Ignore(syscall.SIGTTIN) }
-
-// isBackgroundRead reports whether a read failed because the process is a background job.
-func isBackgroundRead(err error) bool { return errors.Is(err, syscall.EIO) }

@@ -30,9 +30,3 @@ func enableEscapes(f *os.File) bool {
 	}
 	return windows.SetConsoleMode(handle, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
-
-// Windows has no background jobs.
-
-func failBackgroundReads() {}
-
-func isBackgroundRead(error) bool { return false }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/internal/keyboard"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/session"
 )
@@ -219,7 +220,7 @@ func (f laterFlags) decide(ctx context.Context, h Host, e *session.ConflictError
 		return err
 	}
 	answer, err := a.ask(ctx, choice)
-	if err != nil && !errors.Is(err, errNoAnswer) {
+	if err != nil && !errors.Is(err, keyboard.ErrNoAnswer) {
 		return err
 	}
 	switch answer = strings.ToLower(answer); {

@@ -1,4 +1,4 @@
-package cli
+package keyboard
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // desk is a keyboard, and what happens to the keys that are pressed on it.
 type desk struct {
-	keyboard
+	Keyboard
 	w       *io.PipeWriter
 	steered []string
 
@@ -39,8 +39,9 @@ func newDesk(t *testing.T) *desk {
 	r, w := io.Pipe()
 	t.Cleanup(func() { w.Close(); synctest.Wait() })
 	d := &desk{w: w}
-	d.in = r
-	d.listen(func(line string) { d.steered = append(d.steered, line) })
+	d.In = r
+	d.Words = []string{"yes", "no"}
+	d.Listen(func(line string) { d.steered = append(d.steered, line) })
 	return d
 }
 
@@ -49,6 +50,8 @@ func (d *desk) press(keys string) {
 	io.WriteString(d.w, keys)
 	synctest.Wait()
 }
+
+var errGone = errors.New("gone")
 
 type answered struct {
 	line string
@@ -59,7 +62,7 @@ type answered struct {
 func (d *desk) question(ctx context.Context) <-chan answered {
 	c := make(chan answered, 1)
 	go func() {
-		line, err := d.ask(ctx, "Allow? ", d.print)
+		line, err := d.Ask(ctx, "Allow? ", d.print)
 		c <- answered{line, err}
 	}()
 	synctest.Wait()
@@ -163,8 +166,8 @@ func TestKeyboard_QuestionEndsWithItsContextAndTheNextOneIsAnswered(t *testing.T
 		d := newDesk(t)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		answer := d.question(ctx)
-		cancel(errInterrupted)
-		if got := <-answer; !errors.Is(got.err, errInterrupted) {
+		cancel(errGone)
+		if got := <-answer; !errors.Is(got.err, errGone) {
 			t.Errorf("got %+v", got)
 		}
 		answer = d.question(t.Context())
@@ -181,10 +184,10 @@ func TestKeyboard_ClosedTerminalGivesNoAnswer(t *testing.T) {
 		d := newDesk(t)
 		answer := d.question(t.Context())
 		d.w.Close()
-		if got := <-answer; !errors.Is(got.err, errNoAnswer) {
+		if got := <-answer; !errors.Is(got.err, ErrNoAnswer) {
 			t.Errorf("got %+v", got)
 		}
-		if got := <-d.question(t.Context()); !errors.Is(got.err, errNoAnswer) {
+		if got := <-d.question(t.Context()); !errors.Is(got.err, ErrNoAnswer) {
 			t.Errorf("then got %+v", got)
 		}
 	})
@@ -205,4 +208,50 @@ func TestKeyboard_LineThatWasBegunTooEarlyIsNotAnAnswer(t *testing.T) {
 			t.Errorf("the answer is %+v", got)
 		}
 	})
+}
+
+func TestKeyboard_CtrlDEndsTheInputOnlyWithoutAQuestion(t *testing.T) {
+	for _, asks := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			closed := false
+			k := &Keyboard{In: &sometimes{texts: []string{"", "later\n"}}, EndsWithInput: true, Closed: func() { closed = true }}
+			var got []string
+			steer := func(line string) { got = append(got, line) }
+			if asks {
+				k.question = &prompt{answer: make(chan string, 1), show: func(string) {}}
+			}
+			k.Listen(steer)
+			synctest.Wait()
+			if want := asks; slices.Contains(got, "later") != want || !closed {
+				t.Errorf("with a question %v: got %q, closed %v", asks, got, closed)
+			}
+		})
+	}
+}
+
+func TestKeyboard_TheLastLineMayLackItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.press("a\nb")
+		d.w.Close()
+		synctest.Wait()
+		if want := []string{"a", "b"}; !slices.Equal(d.steered, want) {
+			t.Errorf("got %q, want %q", d.steered, want)
+		}
+	})
+}
+
+// sometimes is a terminal on which texts are typed. An empty text is ctrl-d.
+type sometimes struct{ texts []string }
+
+func (s *sometimes) Read(b []byte) (int, error) {
+	if len(s.texts) == 0 {
+		return 0, io.EOF
+	}
+	text := s.texts[0]
+	s.texts = s.texts[1:]
+	if text == "" {
+		return 0, io.EOF
+	}
+	return copy(b, text), nil
 }

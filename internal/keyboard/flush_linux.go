@@ -1,4 +1,4 @@
-package cli
+package keyboard
 
 import "golang.org/x/sys/unix"
 

@@ -1,0 +1,7 @@
+package keyboard
+
+// Windows has no background jobs.
+
+func failBackgroundReads() {}
+
+func isBackgroundRead(error) bool { return false }
