@@ -120,7 +120,7 @@ func (b *body) row(d *Dialog, r ask.Row, width int) (lines []text.Line) {
 		role = text.Code
 	}
 	inner := max(width-len(label), 1)
-	for i, s := range visibleLines(r.Text) {
+	for i, s := range VisibleLines(r.Text) {
 		mark := strings.Repeat(" ", len(label))
 		if i == 0 {
 			mark = label
@@ -136,8 +136,8 @@ func (b *body) row(d *Dialog, r ask.Row, width int) (lines []text.Line) {
 	return lines
 }
 
-// visibleLines returns the lines of an untrusted text, in which nothing is hidden.
-func visibleLines(s string) (lines []string) {
+// VisibleLines returns the lines of an untrusted text, in which nothing is hidden.
+func VisibleLines(s string) (lines []string) {
 	empty := 0
 	end := func() {
 		if empty > maxBlankLines {

@@ -115,7 +115,7 @@ func (i *item) leave() bool {
 }
 
 func (i *item) lines(d *Dialog, width int) (lines []text.Line, x, y int) {
-	for _, s := range visibleLines(i.q.Question) {
+	for _, s := range VisibleLines(i.q.Question) {
 		lines = append(lines, d.opts.Rule.Wrap(text.Line{{Text: s, Style: text.Style{Attr: text.Bold}}}, width)...)
 	}
 	for n, o := range i.q.Options {

@@ -1,0 +1,54 @@
+// Package usercmd runs a command line that the user typed after "!", with the user's own rights, and words its output as a
+// message for the conversation.
+package usercmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/internal/show"
+)
+
+// maxOutput limits the output that the model reads, in bytes: its start and its end are kept.
+const maxOutput = 30_000
+
+// Run runs a command line in a directory, without a sandbox and without input. Output arrives at out, one call at a time,
+// as the command writes it. When ctx ends, the command and its descendants are killed. The message has the command, its
+// output and its exit status, also if it was interrupted.
+func Run(ctx context.Context, dir, line string, out func([]byte)) (message string, err error) {
+	e, err := local.New(local.Config{Dir: dir})
+	if err != nil {
+		return "", fmt.Errorf("cannot run %q: %w", show.OneLine(line), err)
+	}
+	defer e.Close()
+	res, err := env.Exec(ctx, e, env.Command{
+		Line:      line,
+		Merge:     true,
+		MaxOutput: maxOutput,
+		OnOutput:  func(_ env.Stream, p []byte) { out(p) },
+	})
+	switch {
+	case ctx.Err() != nil:
+		return words(line, "it was interrupted", res.Combined), nil
+	case err != nil:
+		return "", fmt.Errorf("cannot run %q: %w", show.OneLine(line), err)
+	case res.Signal != "":
+		return words(line, "it was ended by "+res.Signal, res.Combined), nil
+	}
+	return words(line, fmt.Sprintf("exit status %d", res.Code), res.Combined), nil
+}
+
+// words words what a command did.
+func words(line, end, output string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "I ran this command myself:\n\n    %s\n\n", strings.ReplaceAll(line, "\n", "\n    "))
+	if strings.TrimSpace(output) == "" {
+		fmt.Fprintf(&b, "It wrote nothing; %s.", end)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "Its output (%s):\n\n%s", end, strings.TrimRight(output, "\n"))
+	return b.String()
+}
