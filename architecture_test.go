@@ -213,6 +213,7 @@ var hostFiles = []string{
 	"internal/crosscheck",
 	"internal/gitdir/host.go",
 	"internal/handletest",
+	"internal/keyboard",
 	"internal/memory",
 	"internal/mutants",
 	"internal/prompt/userdocs.go",
