@@ -68,8 +68,9 @@ var layers = [][]string{
 	{"internal/tui/dialog", "internal/tui/transcript", "internal/tui/pager", "internal/tui/usercmd"},
 	{"internal/tui/panel", "internal/tui/plain"},
 	{"internal/cli"},
+	{"bench/protocol"},
 	{
-		"cmd/reins", "bench", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",
+		"cmd/reins", "bench", "bench/terminal", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",
 		"internal/handletest", "internal/mcpsuite", "internal/mutants", "internal/words", "examples", "examples/approval",
 		"examples/budget", "examples/chat", "examples/ci", "examples/environment", "examples/mcp",
 		"examples/minimal", "examples/provider", "examples/stream", "examples/tool", "examples/typed",

@@ -6,9 +6,10 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/reins-agent/reins/bench/protocol"
 )
 
 // server is a scripted model that answers at once: it asks for one command per request, and ends after the last. It does
@@ -68,13 +69,13 @@ func (s *server) taken() []call {
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
-	p, ok := protocolOf(r.URL.Path)
+	p, ok := protocol.Of(r.URL.Path)
 	if !ok || r.Method != http.MethodPost {
 		// Agents also request models and settings, but work without them.
 		http.Error(w, `{"error":{"message":"not supported by the benchmark"}}`, http.StatusNotFound)
 		return
 	}
-	tools := toolSight{}
+	tools := protocol.ToolSight{}
 	var body bytes.Buffer
 	var sink io.Writer = &tools
 	if s.keeps {
@@ -84,29 +85,29 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	if !tools.seen {
+	if !tools.Seen {
 		// Not part of the conversation: a title, for example.
-		p.write(w, p.say("Benchmark"))
+		write(w, p.Say("Benchmark"))
 		return
 	}
 	n, answer, last := s.next(p)
 	if last != nil {
 		last()
 	}
-	p.write(w, answer)
+	write(w, answer)
 	s.took(n, call{arrived, time.Now(), size, body.Bytes()})
 }
 
 // next returns the next answer, and the function to call before it if it is the last.
-func (s *server) next(p protocol) (n int, answer string, last func()) {
+func (s *server) next(p protocol.Protocol) (n int, answer string, last func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n = len(s.calls)
 	s.calls = append(s.calls, call{})
 	if n >= s.script.rounds {
-		return n, p.say("All rounds are done."), s.onLast
+		return n, p.Say("All rounds are done."), s.onLast
 	}
-	return n, p.call("call_"+strconv.Itoa(n), s.script.tool, s.script.args("echo round-"+strconv.Itoa(n+1))), nil
+	return n, p.Call("call_"+strconv.Itoa(n), s.script.tool, s.script.args("echo round-"+strconv.Itoa(n+1))), nil
 }
 
 func (s *server) took(n int, c call) {
@@ -117,31 +118,8 @@ func (s *server) took(n int, c call) {
 	}
 }
 
-// toolSight is a writer that finds out whether a request has tools.
-type toolSight struct {
-	tail []byte
-	seen bool
-}
-
-func (t *toolSight) Write(p []byte) (int, error) {
-	const sign = `"tools":[{`
-	if !t.seen {
-		t.tail = append(t.tail, p...)
-		t.seen = bytes.Contains(t.tail, []byte(sign))
-		t.tail = append(t.tail[:0], t.tail[max(0, len(t.tail)-len(sign)):]...)
-	}
-	return len(p), nil
-}
-
-// protocolOf returns the protocol for a path.
-func protocolOf(path string) (protocol, bool) {
-	switch {
-	case strings.HasSuffix(path, "/responses"):
-		return responses, true
-	case strings.HasSuffix(path, "/messages"):
-		return messages, true
-	case strings.HasSuffix(path, ":streamGenerateContent"):
-		return generateContent, true
-	}
-	return protocol{}, false
+// write sends an answer.
+func write(w http.ResponseWriter, answer string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, answer)
 }

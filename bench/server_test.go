@@ -75,20 +75,3 @@ func TestServer_CallsWithoutToolsAreNotRounds(t *testing.T) {
 		t.Errorf("got %d rounds, want none", n)
 	}
 }
-
-func TestToolSight_FindsTheToolsAcrossWrites(t *testing.T) {
-	const body = `{"model":"m","messages":[],"tools":[{"name":"shell"}]}`
-	for cut := range len(body) {
-		var t1 toolSight
-		_, _ = t1.Write([]byte(body[:cut]))
-		_, _ = t1.Write([]byte(body[cut:]))
-		if !t1.seen {
-			t.Errorf("tools not seen when split at %d", cut)
-		}
-	}
-	var none toolSight
-	_, _ = none.Write([]byte(`{"tools":[]}`))
-	if none.seen {
-		t.Error("saw tools in an empty list")
-	}
-}

@@ -1,28 +1,61 @@
-package main
+// Package protocol has the streamed answers of the scripted models in the benchmarks, as text. It does not parse requests.
+package protocol
 
 import (
+	"bytes"
 	"encoding/json"
-	"io"
-	"net/http"
 	"strings"
 )
 
-// protocol encodes a model API's streamed answers.
-type protocol struct {
-	call func(id, tool, args string) string // asks for a tool call
-	say  func(text string) string           // ends with a text
+// Protocol encodes a model API's streamed answers.
+type Protocol struct {
+	Call func(id, tool, args string) string // an answer that asks for a tool call
+
+	// An answer with a text is Begin, any number of Delta, and End, which repeats the whole text.
+	Begin string
+	Delta func(text string) string
+	End   func(text string) string
 }
 
-func (p protocol) write(w http.ResponseWriter, answer string) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = io.WriteString(w, answer)
-}
+// Say returns an answer with a text.
+func (p Protocol) Say(text string) string { return p.Begin + p.Delta(text) + p.End(text) }
 
+// Protocols by API.
 var (
-	responses       = protocol{responsesCall, responsesSay}
-	messages        = protocol{messagesCall, messagesSay}
-	generateContent = protocol{generateCall, generateSay}
+	Responses       = Protocol{responsesCall, responsesHead + responsesOpen, responsesDelta, responsesEnd}
+	Messages        = Protocol{messagesCall, messagesHead + messagesOpen, messagesDelta, func(string) string { return fill(messagesEnd, "end_turn") }}
+	GenerateContent = Protocol{generateCall, "", generateDelta, generateFinish}
 )
+
+// Of returns the protocol for a request path.
+func Of(path string) (Protocol, bool) {
+	switch {
+	case strings.HasSuffix(path, "/responses"):
+		return Responses, true
+	case strings.HasSuffix(path, "/messages"):
+		return Messages, true
+	case strings.HasSuffix(path, ":streamGenerateContent"):
+		return GenerateContent, true
+	}
+	return Protocol{}, false
+}
+
+// ToolSight is a writer that finds out whether a request has tools. Requests without tools are not part of the
+// conversation: they ask for a title, for example.
+type ToolSight struct {
+	Seen bool
+	tail []byte
+}
+
+func (t *ToolSight) Write(p []byte) (int, error) {
+	const sign = `"tools":[{`
+	if !t.Seen {
+		t.tail = append(t.tail, p...)
+		t.Seen = bytes.Contains(t.tail, []byte(sign))
+		t.tail = append(t.tail[:0], t.tail[max(0, len(t.tail)-len(sign)):]...)
+	}
+	return len(p), nil
+}
 
 // fill replaces "$1", "$2" and so on in a template by JSON strings, and $1, $2 by the plain values.
 func fill(template string, values ...string) string {
@@ -61,17 +94,23 @@ data: {"type":"response.completed","sequence_number":5,"response":{"id":"resp_1"
 `, id, tool, args)
 }
 
-func responsesSay(text string) string {
-	return fill(responsesHead+`event: response.output_item.added
+const responsesOpen = `event: response.output_item.added
 data: {"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","status":"in_progress","content":[]}}
 
 event: response.content_part.added
 data: {"type":"response.content_part.added","sequence_number":2,"item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}}
 
-event: response.output_text.delta
+`
+
+func responsesDelta(text string) string {
+	return fill(`event: response.output_text.delta
 data: {"type":"response.output_text.delta","sequence_number":3,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"$1"}
 
-event: response.output_text.done
+`, text)
+}
+
+func responsesEnd(text string) string {
+	return fill(`event: response.output_text.done
 data: {"type":"response.output_text.done","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"text":"$1"}
 
 event: response.output_item.done
@@ -109,14 +148,16 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta"
 `, "toolu_"+id, tool, args) + fill(messagesEnd, "tool_use")
 }
 
-func messagesSay(text string) string {
-	return fill(messagesHead+`event: content_block_start
+const messagesOpen = `event: content_block_start
 data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
 
-event: content_block_delta
+`
+
+func messagesDelta(text string) string {
+	return fill(`event: content_block_delta
 data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"$1"}}
 
-`, text) + fill(messagesEnd, "end_turn")
+`, text)
 }
 
 const generateEnd = `"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":10,"totalTokenCount":110},"modelVersion":"bench"}
@@ -127,6 +168,12 @@ func generateCall(_, tool, args string) string {
 	return fill(`data: {"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"$1","args":$2}}]},`, tool, args) + generateEnd
 }
 
-func generateSay(text string) string {
-	return fill(`data: {"candidates":[{"content":{"role":"model","parts":[{"text":"$1"}]},`, text) + generateEnd
+func generateDelta(text string) string {
+	return fill(`data: {"candidates":[{"content":{"role":"model","parts":[{"text":"$1"}]},"index":0}]}
+
+`, text)
+}
+
+func generateFinish(string) string {
+	return `data: {"candidates":[{"content":{"role":"model","parts":[{"text":""}]},` + generateEnd
 }
