@@ -18,7 +18,8 @@ type Cell struct {
 	URL  string
 }
 
-// Emulator shows what a terminal shows. It understands the sequences that Reins sends, and reports all others.
+// Emulator shows what a terminal shows. It understands the sequences that Reins and other programs in terminals send, and
+// reports all others.
 type Emulator struct {
 	W, H    int
 	X, Y    int
@@ -35,6 +36,7 @@ type Emulator struct {
 	sgr, url    string
 	top, bottom int // scroll region, exclusive bottom
 	wrap        bool
+	kept        [2]int // the saved cursor
 	pending     []byte
 	saved       *Emulator // the main screen, while the alternate one is shown
 }
@@ -113,6 +115,8 @@ func (e *Emulator) next(b []byte) int {
 		}
 	case c == '\b':
 		e.X, e.wrap = max(e.X-1, 0), false
+	case c == '\t':
+		e.X, e.wrap = min((e.X/8+1)*8, e.W-1), false
 	case c == 7:
 	case c < 0x20 || c == 0x7f:
 		e.Unknown = append(e.Unknown, fmt.Sprintf("%q", c))
@@ -248,7 +252,36 @@ func (e *Emulator) escape(b []byte) int {
 		}
 		return 0
 	}
-	e.Unknown = append(e.Unknown, fmt.Sprintf("%q", b[:2]))
+	return e.short(b)
+}
+
+// short handles the sequences without parameters.
+func (e *Emulator) short(b []byte) int {
+	switch b[1] {
+	case '7':
+		e.kept = [2]int{e.X, e.Y}
+	case '8':
+		e.X, e.Y, e.wrap = min(e.kept[0], e.W-1), min(e.kept[1], e.H-1), false
+	case 'M':
+		if e.Y == e.top {
+			e.scroll(-1)
+		} else {
+			e.Y = max(e.Y-1, 0)
+		}
+	case 'D', 'E':
+		if b[1] == 'E' {
+			e.X = 0
+		}
+		e.next([]byte{'\n'})
+	case '=', '>':
+	case '(', ')': // a character set
+		if len(b) < 3 {
+			return 0
+		}
+		return 3
+	default:
+		e.Unknown = append(e.Unknown, fmt.Sprintf("%q", b[:2]))
+	}
 	return 2
 }
 
@@ -285,12 +318,22 @@ func (e *Emulator) csi(params string, final byte) {
 		e.X = min(n(0, 1), e.W) - 1
 	case 'H':
 		e.Y, e.X = min(n(0, 1), e.H)-1, min(n(1, 1), e.W)-1
+	case 'E':
+		e.X, e.Y = 0, min(e.Y+n(0, 1), e.H-1)
+	case 'F':
+		e.X, e.Y = 0, max(e.Y-n(0, 1), 0)
+	case 'd':
+		e.Y = min(n(0, 1), e.H) - 1
 	case 'J':
 		e.eraseScreen(n(0, 0))
 	case 'K':
-		for x := e.X; x < e.W; x++ {
-			e.erase(x, e.Y)
-		}
+		e.eraseLine(n(0, 0))
+	case 'P', '@', 'X':
+		e.shift(final, n(0, 1))
+	case 'L', 'M':
+		e.shiftRows(final, n(0, 1))
+	case 's':
+		e.kept = [2]int{e.X, e.Y}
 	case 'S':
 		e.scroll(n(0, 1))
 	case 'T':
@@ -310,26 +353,83 @@ func (e *Emulator) csi(params string, final byte) {
 			e.Kitty++
 		case strings.HasPrefix(params, "<"):
 			e.Kitty--
+		case params == "":
+			e.X, e.Y = min(e.kept[0], e.W-1), min(e.kept[1], e.H-1)
 		}
-	case 'c', 'p', 'q', 't':
+	case 'c', 'n', 'p', 'q', 't':
 	default:
 		e.Unknown = append(e.Unknown, params+string(final))
 	}
 }
 
 func (e *Emulator) eraseScreen(what int) {
-	if what == 0 {
-		for x := e.X; x < e.W; x++ {
-			e.erase(x, e.Y)
-		}
+	switch what {
+	case 0:
+		e.eraseLine(0)
 		for y := e.Y + 1; y < e.H; y++ {
 			e.Cells[y] = e.blankRow()
 		}
+		return
+	case 1:
+		e.eraseLine(1)
+		for y := range e.Y {
+			e.Cells[y] = e.blankRow()
+		}
+		return
+	case 3:
+		e.Clears++
+		e.History = nil
 		return
 	}
 	e.Clears++
 	for y := range e.Cells {
 		e.Cells[y] = e.blankRow()
+	}
+}
+
+// eraseLine erases the row after the cursor, before it, or as a whole.
+func (e *Emulator) eraseLine(what int) {
+	from, to := e.X, e.W
+	if what > 0 {
+		from = 0
+	}
+	if what == 1 {
+		to = e.X + 1
+	}
+	for x := from; x < to; x++ {
+		e.erase(x, e.Y)
+	}
+}
+
+// shift deletes (P), inserts (@) or erases (X) cells at the cursor.
+func (e *Emulator) shift(final byte, n int) {
+	row := e.Cells[e.Y]
+	n = min(n, e.W-e.X)
+	switch final {
+	case 'P':
+		copy(row[e.X:], row[e.X+n:])
+		copy(row[e.W-n:], e.blankRow())
+	case '@':
+		copy(row[e.X+n:], row[e.X:])
+		copy(row[e.X:e.X+n], e.blankRow())
+	default:
+		copy(row[e.X:e.X+n], e.blankRow())
+	}
+}
+
+// shiftRows inserts (L) or deletes (M) rows at the cursor, in the scroll region.
+func (e *Emulator) shiftRows(final byte, n int) {
+	if e.Y < e.top || e.Y >= e.bottom {
+		return
+	}
+	for range min(n, e.bottom-e.Y) {
+		if final == 'M' {
+			copy(e.Cells[e.Y:], e.Cells[e.Y+1:e.bottom])
+			e.Cells[e.bottom-1] = e.blankRow()
+			continue
+		}
+		copy(e.Cells[e.Y+1:e.bottom], e.Cells[e.Y:])
+		e.Cells[e.Y] = e.blankRow()
 	}
 }
 
