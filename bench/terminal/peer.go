@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,12 +18,12 @@ type peer struct {
 	resume  []string // arguments that reopen the last session of the directory; nil if there are none
 	env     []string
 	files   map[string]string // files to write before, by path relative to the home directory
-	tool    string            // its shell tool, and the name of the argument
+	tool    string            // its shell tool, and the names of its arguments
 	command string
+	more    map[string]string // further arguments, so that it asks
+	asks    string            // a phrase of its approvals; "" if it asks nothing
 	keys    keys
 	inline  bool // the conversation is in the terminal's own history
-	asks    bool // it asks before it runs commands
-	ready   string
 }
 
 // keys are what a person presses.
@@ -55,7 +56,7 @@ func peers() []peer {
 				pageUp:    usual.pageUp,
 				erase:     usual.erase,
 			},
-			asks: true,
+			asks: "Allow this?",
 		},
 		{
 			name:    "claude",
@@ -73,12 +74,12 @@ func peers() []peer {
 			command: "command",
 			keys:    usual,
 			inline:  true,
-			asks:    true,
+			asks:    "Do you want to",
 		},
 		{
 			name:    "codex",
 			program: "codex",
-			args:    []string{"-a", "untrusted", "-s", "read-only"},
+			args:    []string{"-a", "on-request", "-s", "read-only"},
 			resume:  []string{"resume", "--last"},
 			env:     []string{"OPENAI_API_KEY=bench", "CODEX_HOME=$HOME/.codex"},
 			files: map[string]string{".codex/config.toml": `model = "gpt-5.1-codex"
@@ -97,8 +98,9 @@ show_tooltips = false
 			tool:    "exec_command",
 			command: "cmd",
 			keys:    usual,
+			more:    map[string]string{"sandbox_permissions": "require_escalated", "justification": "May I run this?"},
 			inline:  true,
-			asks:    true,
+			asks:    "Would you like to run",
 		},
 		{
 			name:    "pi",
@@ -168,6 +170,8 @@ func (p place) open(with peer, resume bool) (*screen, error) {
 
 // toolArgs returns the arguments of the shell tool for a command.
 func (p peer) toolArgs(command string) string {
-	b, _ := json.Marshal(map[string]string{p.command: command})
+	args := map[string]string{p.command: command}
+	maps.Copy(args, p.more)
+	b, _ := json.Marshal(args)
 	return string(b)
 }

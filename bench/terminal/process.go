@@ -65,3 +65,10 @@ func field(path, name string) int64 {
 	}
 	return 0
 }
+
+// alive reports whether a process runs. One that has ended counts as gone before its parent has waited for it.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	_, rest, ok := bytes.Cut(stat, []byte(") "))
+	return err == nil && ok && !bytes.HasPrefix(rest, []byte("Z"))
+}

@@ -451,7 +451,7 @@ func (e *Emulator) mode(m string, on bool) {
 // style applies SGR parameters. The style of a cell is the sorted list of parameters that set it.
 func (e *Emulator) style(params string) {
 	if strings.HasPrefix(params, ">") { // modifyOtherKeys
-		e.Modes["otherkeys"] = !strings.HasSuffix(params, ";0")
+		e.Modes["otherkeys"] = strings.Contains(params, ";") && !strings.HasSuffix(params, ";0")
 		return
 	}
 	var set []string
