@@ -67,6 +67,7 @@ var layers = [][]string{
 	{"internal/tui/term", "internal/tui/screen", "internal/tui/theme", "internal/tui/tuitest", "internal/tui/render"},
 	{"internal/tui/dialog", "internal/tui/transcript", "internal/tui/pager", "internal/tui/usercmd"},
 	{"internal/tui/panel", "internal/tui/plain"},
+	{"internal/tui"},
 	{"internal/cli"},
 	{"bench/protocol"},
 	{

@@ -30,6 +30,15 @@ func (g *Guard) settled(now time.Time) bool {
 	return !g.painted.IsZero() && now.Sub(g.painted) >= Settle && now.Sub(g.key) >= Settle
 }
 
+// Takes reports whether the question takes keys now, and if not, how long after now it does if no key arrives. It is 0
+// while no question is on the screen.
+func (g *Guard) Takes(now time.Time) (bool, time.Duration) {
+	if g.painted.IsZero() || g.open || g.settled(now) {
+		return g.open || g.settled(now), 0
+	}
+	return false, max(Settle-now.Sub(g.painted), Settle-now.Sub(g.key))
+}
+
 // MayShow reports whether a question may be shown now.
 func (g *Guard) MayShow(now time.Time) bool { return now.Sub(g.key) >= Quiet }
 

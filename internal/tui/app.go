@@ -1,0 +1,207 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/reins-agent/reins/ask"
+	"github.com/reins-agent/reins/internal/tui/dialog"
+	"github.com/reins-agent/reins/internal/tui/edit"
+	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/internal/tui/screen"
+	"github.com/reins-agent/reins/internal/tui/term"
+	"github.com/reins-agent/reins/internal/tui/text"
+	"github.com/reins-agent/reins/internal/tui/theme"
+	"github.com/reins-agent/reins/internal/tui/transcript"
+	"github.com/reins-agent/reins/session"
+	"github.com/reins-agent/reins/view"
+)
+
+// app is the state of the application. Only the loop's goroutine uses it; other goroutines post functions to it.
+type app struct {
+	o      Options
+	ctx    context.Context
+	cancel context.CancelFunc
+	keys   *keys.Map
+
+	term   *term.Terminal
+	screen *screen.Screen
+	theme  *theme.Theme
+	rule   text.Rule
+	w, h   int
+	posts  chan func()
+	over   bool
+	err    error
+
+	live     *live // the session; nil while it opens
+	openErr  error // why there is none
+	opening  bool
+	commands []edit.Command
+	info     session.Info
+	facts    []Fact
+
+	edit   *edit.Editor
+	drafts *edit.DraftFile
+	saved  int // version of the saved draft
+	files  *edit.Files
+	first  []sent // messages that were sent while the session opens
+
+	questions questions
+	panel     overlay
+	browse    browse
+	notice    notice
+	shell     *shell
+	queueEdit *queueEdit
+	printed   printed
+
+	unfocused bool
+	title     string
+	mouse     bool
+	hinted    time.Time // when ctrl+c would have quit
+
+	dirty   bool
+	painted time.Time
+	paints  int
+	timer   *time.Timer
+}
+
+// live is an open session.
+type live struct {
+	session.Handle
+	state  *view.State
+	view   *transcript.View
+	events chan batch
+	cancel context.CancelFunc
+	done   chan struct{}
+	end    error // why the events ended
+	ended  bool
+	size   int64 // tokens in the main agent's conversation; 0 is unknown
+}
+
+// questions are what waits for the user's decision.
+type questions struct {
+	list    []ask.Question
+	waiting string // identifies what waits, to notice changes
+	dialog  *dialog.Dialog
+	shown   bool
+	painted bool // since it is shown
+	guard   dialog.Guard
+	local   *local // a question of the application itself
+}
+
+// local is a question of the application itself, such as whether to undo.
+type local struct {
+	q    ask.Question
+	then func(ask.Answer)
+}
+
+func newApp(ctx context.Context, o Options) (*app, error) {
+	t, err := term.Open(term.Options{
+		In:        o.In,
+		Out:       o.Out,
+		Alternate: !o.Inline,
+		Watch:     true,
+		Getenv:    o.Getenv,
+		Exit:      o.Exit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a := &app{o: o, keys: o.Keys, term: t, posts: make(chan func(), 64), timer: time.NewTimer(time.Hour)}
+	a.timer.Stop()
+	a.ctx, a.cancel = context.WithCancel(ctx)
+	a.w, a.h = t.Size()
+	a.restyle(true)
+	a.screen = screen.New(a.w, a.rows(), o.Inline, a.theme.SGR)
+	a.newEditor()
+	o.Notes.listen(a.wake())
+	return a, nil
+}
+
+// restyle chooses the theme.
+func (a *app) restyle(dark bool) {
+	a.theme = theme.Named(a.o.Theme, dark, theme.DepthOf(a.o.Getenv))
+	if err := a.theme.Apply(a.o.Roles); err != nil {
+		a.say(err.Error())
+	}
+}
+
+func (a *app) newEditor() {
+	o := edit.Options{Keys: a.keys, Commands: func() []edit.Command { return a.commands }}
+	if a.o.Files != nil {
+		a.files = edit.NewFiles(a.o.Files, func() { a.post(func() { a.edit.Refresh() }) })
+		o.Files = a.files
+	}
+	var draft edit.Draft
+	var problem error
+	if a.o.State != "" {
+		o.History, problem = edit.OpenHistory(filepath.Join(a.o.State, "history"))
+		var err error
+		a.drafts, draft, err = edit.OpenDraft(filepath.Join(a.o.State, "drafts"))
+		problem = errors.Join(problem, err)
+	}
+	a.edit = edit.New(o)
+	if len(draft.Parts) > 0 {
+		a.edit.Restore(draft)
+		a.say("This draft was not sent when Reins ended.")
+	}
+	if problem != nil {
+		a.say(problem.Error())
+	}
+}
+
+// begin paints the first frame and opens the session.
+func (a *app) begin() {
+	a.paint()
+	a.term.Watch()
+	a.connect(a.o.First)
+	if a.o.Prompt != "" {
+		a.send(edit.Message{Text: a.o.Prompt}, false)
+	}
+}
+
+// close restores the terminal and ends everything.
+func (a *app) close() {
+	if r := recover(); r != nil {
+		_ = a.term.Close()
+		panic(r)
+	}
+	if a.o.Inline {
+		_, _ = a.term.Write(a.screen.Leave())
+	}
+	if a.title != "" {
+		a.term.Title("")
+	}
+	_ = a.term.Close()
+	a.o.Notes.listen(nil)
+	a.cancel()
+	a.disconnect()
+	if a.files != nil {
+		a.files.Close()
+	}
+	if a.drafts != nil {
+		_ = a.drafts.Close()
+	}
+}
+
+// post runs a function in the loop. It may be called from any goroutine but the loop's.
+func (a *app) post(f func()) {
+	select {
+	case a.posts <- f:
+	case <-a.ctx.Done():
+	}
+}
+
+// do runs work beside the loop, and then in the loop what the work returns.
+func (a *app) do(work func(ctx context.Context) func()) {
+	go func() {
+		if f := work(a.ctx); f != nil {
+			a.post(f)
+		}
+	}()
+}
+
+// quit ends the application.
+func (a *app) quit() { a.over = true }

@@ -1,0 +1,73 @@
+package tui
+
+import (
+	"time"
+
+	"github.com/reins-agent/reins/internal/tui/render"
+	"github.com/reins-agent/reins/internal/tui/text"
+	"github.com/reins-agent/reins/view"
+)
+
+// inlineRows is the height of the region that an inline view paints.
+const inlineRows = 16
+
+// printed is what an inline view has given to the terminal's own history.
+type printed struct {
+	items int // of the state
+	last  view.Kind
+	any   bool
+}
+
+// finishedLines returns the lines of the items that were finished since the last call, for an inline view.
+func (a *app) finishedLines() []text.Line {
+	if !a.o.Inline || a.live == nil {
+		return nil
+	}
+	s, p := a.live.state, &a.printed
+	var lines []text.Line
+	for ; p.items < s.Len(); p.items++ {
+		item := s.Item(p.items)
+		if item.Live() || item.Tool != nil && !item.Tool.State.Over() {
+			break
+		}
+		if item.Agent != "" {
+			continue
+		}
+		if p.any && (p.last != item.Kind || item.Kind != view.KindTool && item.Kind != view.KindNotice) {
+			lines = append(lines, nil)
+		}
+		p.any, p.last = true, item.Kind
+		lines = append(lines, a.itemLines(item)...)
+	}
+	return lines
+}
+
+// itemLines lays out a whole item.
+func (a *app) itemLines(item view.Item) []text.Line {
+	o := render.Layout{Width: a.w, Rule: a.rule, Now: time.Now()}
+	body := render.Item(item, "", o)
+	var lines []text.Line
+	for i := range body.Len() {
+		if i > 0 && body.Block(i).Gap {
+			lines = append(lines, nil)
+		}
+		lines = append(lines, body.Lines(i, o)...)
+	}
+	return lines
+}
+
+// liveLines lays out the items that are not finished, for an inline view: their end.
+func (a *app) liveLines(w, h int, now time.Time) []text.Line {
+	var lines []text.Line
+	if a.live == nil || a.live.state.Len() == 0 {
+		lines = a.welcome(w)
+		return fit(lines, h)
+	}
+	s := a.live.state
+	for i := a.printed.items; i < s.Len(); i++ {
+		if item := s.Item(i); item.Agent == "" {
+			lines = append(lines, a.itemLines(item)...)
+		}
+	}
+	return fit(lines[max(len(lines)-h, 0):], h)
+}

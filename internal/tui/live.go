@@ -1,0 +1,278 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/tui/edit"
+	"github.com/reins-agent/reins/internal/tui/transcript"
+	"github.com/reins-agent/reins/session"
+	"github.com/reins-agent/reins/view"
+)
+
+// batch is what the events of a session bring.
+type batch struct {
+	record event.Record
+	end    bool
+	err    error
+}
+
+// connect opens a session beside the loop, and then shows it in place of the one that is open.
+func (a *app) connect(open func(ctx context.Context) (session.Handle, error)) {
+	if a.opening {
+		a.say("Another session is being opened.")
+		return
+	}
+	a.opening, a.openErr = true, nil
+	a.do(func(ctx context.Context) func() {
+		l, err := follow(ctx, open)
+		if ctx.Err() != nil && l != nil {
+			l.leave()
+		}
+		return func() {
+			a.opening = false
+			if err != nil {
+				a.failed(err)
+				return
+			}
+			a.attach(l)
+		}
+	})
+}
+
+// failed tells why a session could not be opened.
+func (a *app) failed(err error) {
+	if a.live == nil {
+		a.openErr = err
+		a.restoreFirst()
+		return
+	}
+	a.sayError(err)
+}
+
+// follow opens a session and follows its events.
+func follow(ctx context.Context, open func(ctx context.Context) (session.Handle, error)) (*live, error) {
+	h, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := h.Snapshot(ctx)
+	if err != nil {
+		_ = h.Close()
+		return nil, err
+	}
+	l := &live{
+		Handle: h,
+		state:  state,
+		view:   transcript.New(state),
+		events: make(chan batch, 256),
+		done:   make(chan struct{}),
+	}
+	ctx, l.cancel = context.WithCancel(ctx)
+	go l.read(ctx, state.Last())
+	return l, nil
+}
+
+// read sends the session's events to the loop.
+func (l *live) read(ctx context.Context, after event.Seq) {
+	defer close(l.done)
+	send := func(b batch) bool {
+		select {
+		case l.events <- b:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for r, err := range l.Events(ctx, after) {
+		if err != nil {
+			send(batch{end: true, err: err})
+			return
+		}
+		if !send(batch{record: r}) {
+			return
+		}
+	}
+	send(batch{end: true})
+}
+
+// leave releases a session.
+func (l *live) leave() {
+	l.cancel()
+	_ = l.Close()
+	<-l.done
+}
+
+// attach shows a session.
+func (a *app) attach(l *live) {
+	if old := a.live; old != nil {
+		go old.leave()
+	}
+	a.live = l
+	a.resetQuestions()
+	a.panel, a.browse, a.printed, a.commands = nil, browse{}, printed{}, nil
+	l.view.SetRule(a.rule)
+	a.refresh()
+	a.loadCommands()
+	if err := l.state.Stop().Error; err != "" && !a.working() {
+		a.say("The last work failed: " + err + " /continue tries again.")
+	}
+	first := a.first
+	a.first = nil
+	for _, s := range first {
+		a.send(s.message, s.later)
+	}
+}
+
+// disconnect releases the session.
+func (a *app) disconnect() {
+	if a.live != nil {
+		a.live.leave()
+	}
+}
+
+// events returns the channel of the session's events, or nil.
+func (a *app) events() <-chan batch {
+	if a.live == nil || a.live.ended {
+		return nil
+	}
+	return a.live.events
+}
+
+// drained is how many events are applied before the loop looks at the terminal again.
+const drained = 512
+
+// apply applies an event and those that wait behind it.
+func (a *app) apply(b batch) {
+	l := a.live
+	var changed []view.Key
+	durable, was := false, a.working()
+	for n := 0; ; n++ {
+		if b.end {
+			l.ended, l.end = true, b.err
+			break
+		}
+		changed = append(changed, l.state.Apply(b.record)...)
+		l.measure(b.record)
+		durable = durable || b.record.Durable()
+		if n == drained {
+			break
+		}
+		select {
+		case b = <-l.events:
+			continue
+		default:
+		}
+		break
+	}
+	l.view.Sync(slices.Compact(changed))
+	a.dirty = true
+	if durable || l.ended {
+		a.changed(was)
+	}
+}
+
+// measure notes how much of the model's context window the main agent's conversation fills.
+func (l *live) measure(r event.Record) {
+	switch d := r.Data.(type) {
+	case event.ModelCallEnd:
+		if r.Agent == "" && d.Error == nil && d.Summary == "" {
+			l.size = d.Usage.Input + d.Usage.Output
+		}
+	case event.Compaction, event.Rewind:
+		if r.Agent == "" {
+			l.size = 0 // until the next call
+		}
+	}
+}
+
+// changed updates what depends on durable records.
+func (a *app) changed(was bool) {
+	a.refresh()
+	a.waiting()
+	if was && !a.working() {
+		a.finished()
+	}
+	if a.live.ended {
+		text := "This session was closed."
+		if a.live.end != nil {
+			text = "The connection to this session ended: " + a.live.end.Error()
+		}
+		a.say(text)
+	}
+}
+
+// refresh reads the session's settings again.
+func (a *app) refresh() {
+	l := a.live
+	a.do(func(ctx context.Context) func() {
+		i, err := l.Info(ctx)
+		if err != nil {
+			return nil
+		}
+		var facts []Fact
+		if a.o.Facts != nil {
+			facts = a.o.Facts(i)
+		}
+		return func() {
+			if a.live == l {
+				a.info, a.facts = i, facts
+				a.setTitle()
+			}
+		}
+	})
+}
+
+func (a *app) loadCommands() {
+	l := a.live
+	a.do(func(ctx context.Context) func() {
+		list, err := l.Commands(ctx)
+		if err != nil {
+			return nil
+		}
+		var commands []edit.Command
+		for _, c := range list {
+			if c.Unavailable == "" {
+				commands = append(commands, edit.Command{Name: c.Name, Summary: c.Summary, Arguments: c.Arguments})
+			}
+		}
+		return func() {
+			if a.live == l {
+				a.commands = commands
+				a.edit.Refresh()
+			}
+		}
+	})
+}
+
+// working reports whether the session works.
+func (a *app) working() bool {
+	if a.live == nil || a.live.ended {
+		return false
+	}
+	root, _ := a.live.state.Agent("")
+	return root.Activity.Doing != "" && root.Activity.Doing != view.DoingNothing
+}
+
+// waiting reads the questions again if what waits has changed.
+func (a *app) waiting() {
+	var ids []string
+	s := a.live.state
+	for _, q := range s.Approvals() {
+		ids = append(ids, string(q.Key))
+	}
+	for _, q := range s.Questions() {
+		ids = append(ids, string(q.Key))
+	}
+	for _, q := range s.Inquiries() {
+		ids = append(ids, q.Asked.Format(time.RFC3339Nano)+strconv.Quote(q.Text))
+	}
+	if id := strings.Join(ids, " "); id != a.questions.waiting {
+		a.questions.waiting = id
+		a.readQuestions()
+	}
+}

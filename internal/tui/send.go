@@ -1,0 +1,173 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/reins-agent/reins/command"
+	"github.com/reins-agent/reins/internal/tui/edit"
+	"github.com/reins-agent/reins/session"
+)
+
+// submit sends the draft: as a command, as a message to the work in progress, or as new work. later queues it until the
+// work is done.
+func (a *app) submit(later bool) {
+	if a.queueEdit != nil {
+		a.requeue()
+		return
+	}
+	if strings.TrimSpace(a.edit.Message().Text) == "" && len(a.edit.Message().Images) == 0 {
+		return
+	}
+	if a.live == nil && !a.opening {
+		a.say("There is no session to send this to.")
+		return
+	}
+	m, err := a.edit.Take()
+	a.sayError(err)
+	a.saveDraft()
+	if a.live != nil {
+		a.live.view.Bottom()
+	}
+	a.browse = browse{}
+	a.send(m, later)
+}
+
+// sent is a message that the user sent.
+type sent struct {
+	message edit.Message
+	later   bool
+}
+
+// send sends a message once there is a session.
+func (a *app) send(m edit.Message, later bool) {
+	if a.live == nil {
+		a.first = append(a.first, sent{m, later})
+		return
+	}
+	if line, ok := m.Shell(); ok && len(m.Images) == 0 {
+		a.startShell(line)
+		return
+	}
+	if _, _, ok := command.Parse(m.Text); ok && len(m.Images) == 0 {
+		a.command(m.Text)
+		return
+	}
+	a.input(input(m), later, func() { a.restore(m) })
+}
+
+// restoreFirst puts messages that wait for a session back into the draft.
+func (a *app) restoreFirst() {
+	for _, s := range a.first {
+		a.restore(s.message)
+	}
+	a.first = nil
+}
+
+// input returns a message as a session takes it.
+func input(m edit.Message) session.Input {
+	in := session.Input{Text: m.Text}
+	for _, i := range m.Images {
+		in.Media = append(in.Media, session.Media{Type: i.Type, Data: i.Data, Name: i.Name})
+	}
+	return in
+}
+
+// input gives the session an input. If that fails, it calls back.
+func (a *app) input(in session.Input, later bool, back func()) {
+	l, working := a.live, a.working()
+	a.do(func(ctx context.Context) func() {
+		err := deliver(ctx, l, in, working, later)
+		if err == nil {
+			return nil
+		}
+		return func() {
+			if a.live == l && back != nil {
+				back()
+			}
+			a.sayError(err)
+		}
+	})
+}
+
+// deliver steers, queues or submits.
+func deliver(ctx context.Context, h session.Handle, in session.Input, working, later bool) error {
+	if working && later {
+		return h.FollowUp(ctx, in)
+	}
+	if working {
+		return h.Steer(ctx, in)
+	}
+	err := h.Submit(ctx, in)
+	if errors.Is(err, session.ErrBusy) { // the work began meanwhile
+		return deliver(ctx, h, in, true, later)
+	}
+	return err
+}
+
+// restore puts a message that could not be sent back into an empty draft.
+func (a *app) restore(m edit.Message) {
+	if a.edit.Empty() {
+		a.edit.SetText(m.Text)
+		for _, i := range m.Images {
+			a.edit.PasteImage(i)
+		}
+	}
+}
+
+// command runs a slash command.
+func (a *app) command(line string) {
+	name, args, _ := command.Parse(line)
+	if a.builtin(name, args) {
+		return
+	}
+	l := a.live
+	a.do(func(ctx context.Context) func() {
+		r, err := l.Run(ctx, line)
+		return func() {
+			if a.live != l {
+				return
+			}
+			if err != nil {
+				a.restore(edit.Message{Text: line})
+				a.sayError(err)
+				return
+			}
+			a.result(line, r)
+		}
+	})
+}
+
+// result shows what a command returns, and does what it asks for.
+func (a *app) result(line string, r session.Result) {
+	a.refresh()
+	switch r.Action {
+	case session.ActionSubmit:
+		if r.Submit != nil {
+			a.input(*r.Submit, false, func() { a.restore(edit.Message{Text: line}) })
+		}
+		return
+	case session.ActionClose:
+		a.quit()
+		return
+	case session.ActionOpen:
+		a.openSession(r.Session)
+	case session.ActionNew:
+		a.openSession("")
+		return
+	case session.ActionSessions:
+		a.chooseSession(r)
+		return
+	}
+	a.show(line, r)
+}
+
+// openSession opens another session; "" is a new one.
+func (a *app) openSession(id string) {
+	if a.o.Open == nil {
+		a.say("This terminal shows one session. Start reins for another one.")
+		return
+	}
+	a.connect(func(ctx context.Context) (session.Handle, error) { return a.o.Open(ctx, id) })
+}

@@ -1,0 +1,77 @@
+// Package tui is the terminal application: one event loop that shows a session and gives it what the user types. It works
+// with a session through session.Handle alone, in this process or another.
+package tui
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+
+	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/session"
+)
+
+// Options configure the application. Only First is required.
+type Options struct {
+	// First opens the session to begin with. It runs while the terminal already takes keys.
+	First func(ctx context.Context) (session.Handle, error)
+	// Open opens another session, and "" a new one. Nil means that the user cannot change the session.
+	Open func(ctx context.Context, id string) (session.Handle, error)
+	// Manager has the saved sessions of this machine; nil if the session is on another one.
+	Manager *session.Manager
+
+	Prompt string // submitted first
+	Inline bool   // finished items become lines of the terminal's own history
+	Dir    string // the working directory
+	State  string // the directory for history and drafts; "" keeps nothing
+
+	In, Out *os.File
+	Getenv  func(string) string
+	Keys    *keys.Map
+	Theme   string                                              // name of a theme; "" is auto
+	Roles   map[string]string                                   // changes to the theme
+	Facts   func(session.Info) []Fact                           // for the status line, besides those of the session
+	Files   func(ctx context.Context) ([]string, error)         // lists the project's files for completion
+	Shell   func(ctx context.Context, command string) *exec.Cmd // for "!command"; nil turns it off
+	Notes   *Notes                                              // what other parts of the program print; nil is nothing
+	Welcome Welcome
+	Exit    func(code int) // ends the process if the application hangs after a signal
+}
+
+// Fact is a part of the status line.
+type Fact struct {
+	Name string // such as "branch"
+	Text string // "" is not shown
+	Warn bool
+}
+
+// Welcome is what an empty session shows.
+type Welcome struct {
+	Title string   // such as "reins 1.2"
+	Lines []string // such as what to set when there is no key
+	Tour  bool     // show the six most important keys
+}
+
+// ErrSignal means that a signal ended the application.
+var ErrSignal = errors.New("ended by a signal")
+
+// Run shows a session until the user quits.
+func Run(ctx context.Context, o Options) error {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Keys == nil {
+		o.Keys = keys.Default()
+	}
+	if o.Notes == nil {
+		o.Notes = new(Notes)
+	}
+	a, err := newApp(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	a.begin()
+	return a.loop()
+}

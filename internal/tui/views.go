@@ -1,0 +1,260 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reins-agent/reins/ask"
+	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/internal/tui/dialog"
+	"github.com/reins-agent/reins/internal/tui/edit"
+	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/session"
+)
+
+// open opens what a key shows, and reports whether it opens anything.
+func (a *app) open(action keys.Action) bool {
+	if action == keys.Help {
+		a.help()
+		return true
+	}
+	if a.live == nil {
+		return false
+	}
+	switch action {
+	case keys.Model:
+		a.pickArgument("/model")
+	case keys.Effort:
+		a.pickArgument("/effort")
+	case keys.Sessions:
+		a.command("/sessions")
+	case keys.Agents:
+		a.command("/agents")
+	case keys.Tasks:
+		a.command("/tasks")
+	case keys.Diff:
+		a.command("/diff")
+	case keys.Cost:
+		a.command("/cost")
+	case keys.Checkpoints:
+		a.undo(session.UndoOptions{})
+	case keys.Queue:
+		a.panel = &queueView{at: len(a.queued()) - 1}
+	default:
+		return false
+	}
+	return true
+}
+
+// builtin runs the commands for which the application has more to show than their result.
+func (a *app) builtin(name, args string) bool {
+	switch name {
+	case "undo":
+		words := strings.Fields(args)
+		o := session.UndoOptions{}
+		for _, w := range words {
+			switch w {
+			case "chat":
+				o.Chat = true
+			case "files":
+				o.Files = true
+			default:
+				return false
+			}
+		}
+		a.undo(o)
+		return true
+	case "model", "effort":
+		if args == "" {
+			a.pickArgument("/" + name)
+			return true
+		}
+	case "help":
+		if args == "" {
+			a.help()
+			return true
+		}
+	}
+	return false
+}
+
+// pickArgument lets the user choose the argument of a command.
+func (a *app) pickArgument(name string) {
+	l := a.live
+	a.do(func(ctx context.Context) func() {
+		list, err := l.Complete(ctx, session.Completion{Text: name + " ", Command: true, Limit: 500})
+		return func() {
+			switch {
+			case a.live != l:
+			case err != nil:
+				a.sayError(err)
+			case len(list) == 0:
+				a.edit.SetText(name + " ")
+				a.say("There is nothing to choose from. Type the name.")
+			default:
+				rows := make([]dialog.Row, len(list))
+				for i, s := range list {
+					rows[i].Label = s
+				}
+				a.choose(strings.TrimPrefix(name, "/"), rows, func(i int) { a.command(name + " " + list[i]) })
+			}
+		}
+	})
+}
+
+// undo shows what an undo would change, and asks.
+func (a *app) undo(o session.UndoOptions) {
+	l := a.live
+	a.do(func(ctx context.Context) func() {
+		dry := o
+		dry.DryRun = true
+		u, err := l.Undo(ctx, dry)
+		return func() {
+			switch {
+			case a.live != l:
+			case err != nil:
+				a.sayError(err)
+			default:
+				a.askUndo(o, u)
+			}
+		}
+	})
+}
+
+func (a *app) askUndo(o session.UndoOptions, u session.Undone) {
+	rows := []ask.Row{{Kind: ask.RowText, Text: "since: " + show.Summary(u.Prompt)}}
+	for _, c := range u.Changed {
+		rows = append(rows, ask.Row{Kind: ask.RowText, Text: string(c.Kind) + " " + c.Path})
+	}
+	for _, c := range u.Conflicts {
+		rows = append(rows, ask.Row{Kind: ask.RowNote, Text: "changed by others too: " + c.Path})
+	}
+	if len(u.Changed)+len(u.Conflicts) == 0 {
+		rows = append(rows, ask.Row{Kind: ask.RowNote, Text: "no file changes"})
+	}
+	choices := []ask.Choice{{Key: "y", Text: "undo", Allow: true}}
+	if !o.Chat && !o.Files && len(u.Changed)+len(u.Conflicts) > 0 {
+		choices = append(choices,
+			ask.Choice{Key: "f", Text: "undo only the files", Allow: true},
+			ask.Choice{Key: "c", Text: "undo only the conversation", Allow: true})
+	}
+	choices = append(choices, ask.Choice{Key: "n", Text: "no"})
+	q := ask.Question{Kind: "undo", Who: "Reins", Title: "Undo the last prompt?", Rows: rows, Choices: choices}
+	a.ask(q, func(answer ask.Answer) {
+		switch answer.Choice {
+		case "f":
+			o.Files = true
+		case "c":
+			o.Chat = true
+		case "y":
+		default:
+			return
+		}
+		a.undoNow(o)
+	})
+}
+
+func (a *app) undoNow(o session.UndoOptions) {
+	l := a.live
+	o.Others = session.Ask
+	a.do(func(ctx context.Context) func() {
+		u, err := l.Undo(ctx, o)
+		return func() {
+			if err != nil {
+				a.sayError(err)
+				return
+			}
+			a.say(fmt.Sprintf("Undone: %s. /redo reverts it.", undoneText(u)))
+			if a.edit.Empty() && u.Chat {
+				a.edit.SetText(u.Prompt)
+			}
+		}
+	})
+}
+
+func undoneText(u session.Undone) string {
+	var parts []string
+	if u.Chat {
+		parts = append(parts, "the conversation since "+fmt.Sprintf("%q", show.Summary(u.Prompt)))
+	}
+	if u.Files {
+		parts = append(parts, show.Plural(len(u.Changed), "file"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// chooseSession lets the user choose another session.
+func (a *app) chooseSession(r session.Result) {
+	if a.o.Manager == nil || a.o.Open == nil {
+		a.show("/sessions", r)
+		return
+	}
+	l := a.live
+	a.do(func(ctx context.Context) func() {
+		list, err := a.o.Manager.List(ctx, session.Filter{})
+		return func() {
+			if err != nil {
+				a.sayError(err)
+				return
+			}
+			sessions := list.Sessions
+			rows := make([]dialog.Row, len(sessions))
+			for i, s := range sessions {
+				rows[i] = sessionRow(s)
+			}
+			a.choose("Sessions", rows, func(i int) {
+				if sessions[i].ID != l.ID() {
+					a.openSession(sessions[i].ID)
+				}
+			})
+		}
+	})
+}
+
+func sessionRow(s event.Meta) dialog.Row {
+	return dialog.Row{
+		Label:  cmp.Or(show.Summary(s.Title), show.Summary(s.Prompt), "(empty)"),
+		Detail: show.Ago(time.Since(s.Updated), s.Updated) + "  " + s.ID,
+		Find:   s.Dir,
+	}
+}
+
+// external opens the user's editor for the draft.
+func (a *app) external() {
+	x, err := a.edit.External(a.o.Getenv)
+	if err != nil {
+		a.sayError(err)
+		return
+	}
+	if a.o.Inline {
+		_, _ = a.term.Write(a.screen.Leave())
+	}
+	a.term.Release()
+	x.Cmd.Stdin, x.Cmd.Stdout, x.Cmd.Stderr = a.o.In, a.o.Out, a.o.Out
+	err = x.Finish(x.Cmd.Run())
+	if back := a.term.Reclaim(); back != nil {
+		a.over, a.err = true, back
+		return
+	}
+	a.sayError(err)
+	a.saveDraft()
+}
+
+// pasteImage inserts the image in the clipboard.
+func (a *app) pasteImage() {
+	a.do(func(ctx context.Context) func() {
+		image, err := edit.Clipboard{Getenv: a.o.Getenv}.Image(ctx)
+		return func() {
+			if err != nil {
+				a.sayError(err)
+				return
+			}
+			a.edit.PasteImage(image)
+			a.saveDraft()
+		}
+	})
+}
