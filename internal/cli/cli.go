@@ -176,17 +176,24 @@ func surviveBrokenPipe() (undo func()) {
 }
 
 func newRoot(h Host) *cobra.Command {
+	var f interactive
 	root := group(&cobra.Command{
-		Use:   "reins",
-		Short: "Run coding agents from the command line",
-		Long: `Run coding agents from the command line.
+		Use:   "reins [flags] [PROMPT]",
+		Short: "Run coding agents in the terminal",
+		Long: `Run coding agents in the terminal.
+
+Without a command, Reins opens a session on the terminal: type what to do, watch,
+answer questions, and add to the work while it runs. See docs/terminal.md.
 
 To try Reins without an API key, run "reins demo".
 
 Otherwise set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY. For an
 OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
 "reins providers list" shows many more providers and their variables.`,
-		Example: `  reins run "Find out why TestParse fails and fix it"
+		Example: `  reins
+  reins "Find out why TestParse fails and fix it"
+  reins --continue
+  reins run "Find out why TestParse fails and fix it"
   reins diff
   reins undo`,
 		SilenceUsage:  true,
@@ -198,6 +205,8 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
 		newModels(h), newProviders(h), newLogin(h), newLogout(h), newDoctor(h))
 	addCommands(root, "Development", newTool(h), newWire(h))
 	root.AddCommand(newVersion(h))
+	f.flags(h, root)
+	root.RunE = func(cmd *cobra.Command, args []string) error { return f.start(cmd, h, args) }
 	addVersion(root)
 	root.SetUsageFunc(printUsage)
 	root.SetHelpCommand(newHelp())

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
 	"github.com/reins-agent/reins/ask"
@@ -129,17 +128,16 @@ func (a *app) restyle(dark bool) {
 }
 
 func (a *app) newEditor() {
-	o := edit.Options{Keys: a.keys, Commands: func() []edit.Command { return a.commands }}
-	if a.o.Files != nil {
-		a.files = edit.NewFiles(a.o.Files, func() { a.post(func() { a.edit.Refresh() }) })
-		o.Files = a.files
-	}
+	a.files = edit.NewFiles(a.listFiles, func() { a.post(func() { a.edit.Refresh() }) })
+	o := edit.Options{Keys: a.keys, Files: a.files, Commands: func() []edit.Command { return a.commands }}
 	var draft edit.Draft
 	var problem error
-	if a.o.State != "" {
-		o.History, problem = edit.OpenHistory(filepath.Join(a.o.State, "history"))
+	if a.o.History != "" {
+		o.History, problem = edit.OpenHistory(a.o.History)
+	}
+	if a.o.Drafts != "" {
 		var err error
-		a.drafts, draft, err = edit.OpenDraft(filepath.Join(a.o.State, "drafts"))
+		a.drafts, draft, err = edit.OpenDraft(a.o.Drafts)
 		problem = errors.Join(problem, err)
 	}
 	a.edit = edit.New(o)
@@ -152,10 +150,29 @@ func (a *app) newEditor() {
 	}
 }
 
+// listFiles lists the project's files. The editor calls it in another goroutine.
+func (a *app) listFiles(ctx context.Context) ([]string, error) {
+	found := make(chan *live, 1)
+	a.post(func() { found <- a.live })
+	select {
+	case l := <-found:
+		if l == nil {
+			return nil, errors.New("there is no session")
+		}
+		return l.Complete(ctx, session.Completion{Limit: 1 << 20})
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // begin paints the first frame and opens the session.
 func (a *app) begin() {
 	a.paint()
 	a.term.Watch()
+	if a.o.Choose {
+		a.chooseFirst()
+		return
+	}
 	a.connect(a.o.First)
 	if a.o.Prompt != "" {
 		a.send(edit.Message{Text: a.o.Prompt}, false)
@@ -178,9 +195,7 @@ func (a *app) close() {
 	a.o.Notes.listen(nil)
 	a.cancel()
 	a.disconnect()
-	if a.files != nil {
-		a.files.Close()
-	}
+	a.files.Close()
 	if a.drafts != nil {
 		_ = a.drafts.Close()
 	}

@@ -2,7 +2,8 @@ package tui
 
 import (
 	"cmp"
-	"path/filepath"
+	"path"
+	"strings"
 
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/view"
@@ -10,7 +11,7 @@ import (
 
 // setTitle sets the window's title.
 func (a *app) setTitle() {
-	s := cmp.Or(show.Summary(a.info.Title), filepath.Base(a.info.Dir))
+	s := cmp.Or(show.Summary(a.info.Title), path.Base(strings.ReplaceAll(a.info.Dir, `\`, "/")))
 	if a.working() {
 		s = "● " + s
 	}

@@ -24,7 +24,9 @@ type Options struct {
 	Prompt string // submitted first
 	Inline bool   // finished items become lines of the terminal's own history
 	Dir    string // the working directory
-	State  string // the directory for history and drafts; "" keeps nothing
+	Choose bool   // the user chooses a saved session, in place of First
+	// History is the file with the messages that were sent, and Drafts the directory for drafts; "" keeps nothing.
+	History, Drafts string
 
 	In, Out *os.File
 	Getenv  func(string) string
@@ -32,7 +34,6 @@ type Options struct {
 	Theme   string                                              // name of a theme; "" is auto
 	Roles   map[string]string                                   // changes to the theme
 	Facts   func(session.Info) []Fact                           // for the status line, besides those of the session
-	Files   func(ctx context.Context) ([]string, error)         // lists the project's files for completion
 	Shell   func(ctx context.Context, command string) *exec.Cmd // for "!command"; nil turns it off
 	Notes   *Notes                                              // what other parts of the program print; nil is nothing
 	Welcome Welcome

@@ -193,7 +193,19 @@ func (a *app) chooseSession(r session.Result) {
 		a.show("/sessions", r)
 		return
 	}
-	l := a.live
+	a.listSessions()
+}
+
+// chooseFirst lets the user choose the session to begin with. Until then there is none.
+func (a *app) chooseFirst() {
+	if a.o.Manager == nil {
+		a.connect(a.o.First)
+		return
+	}
+	a.listSessions()
+}
+
+func (a *app) listSessions() {
 	a.do(func(ctx context.Context) func() {
 		list, err := a.o.Manager.List(ctx, session.Filter{})
 		return func() {
@@ -201,16 +213,19 @@ func (a *app) chooseSession(r session.Result) {
 				a.sayError(err)
 				return
 			}
-			sessions := list.Sessions
-			rows := make([]dialog.Row, len(sessions))
-			for i, s := range sessions {
-				rows[i] = sessionRow(s)
-			}
-			a.choose("Sessions", rows, func(i int) {
-				if sessions[i].ID != l.ID() {
-					a.openSession(sessions[i].ID)
-				}
-			})
+			a.showSessions(list.Sessions)
+		}
+	})
+}
+
+func (a *app) showSessions(list []event.Meta) {
+	rows := make([]dialog.Row, len(list))
+	for i, s := range list {
+		rows[i] = sessionRow(s)
+	}
+	a.choose("Sessions", rows, func(i int) {
+		if a.live == nil || list[i].ID != a.live.ID() {
+			a.openSession(list[i].ID)
 		}
 	})
 }

@@ -1,0 +1,298 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/internal/gitdir"
+	"github.com/reins-agent/reins/internal/tui"
+	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/session"
+)
+
+// interactive holds the flags of "reins" without a command.
+type interactive struct {
+	run
+	inline, plain bool
+	choose        bool // a session
+}
+
+// chosen is the value of --resume without an ID.
+const chosen = "choose"
+
+// faceFlags are the flags of "reins run" that "reins" has too.
+var faceFlags = []string{"provider", "model", "effort", "mode", "sandbox", "network", "cwd", "trust", "no-mcp", "continue", "budget"}
+
+// flags adds the flags to the root command. The other flags of "reins run" have their defaults.
+func (f *interactive) flags(h Host, root *cobra.Command) {
+	all := &cobra.Command{}
+	f.connection.flags(h, all)
+	f.run.flags(h, all)
+	flags := root.Flags()
+	for _, name := range faceFlags {
+		flags.AddFlag(all.Flags().Lookup(name))
+	}
+	f.connection.parsed = flags
+	flags.StringVar(&f.resume, "resume", "", "continue the session `ID`, or choose one")
+	flags.Lookup("resume").NoOptDefVal = chosen
+	flags.BoolVar(&f.inline, "inline", false, "use the terminal's own history instead of the alternate screen")
+	flags.BoolVar(&f.plain, "plain", false, "print lines only: for screen readers and simple terminals")
+}
+
+// plainFace shows a session as lines; nil if there is no such view.
+var plainFace func(ctx context.Context, h Host, f *interactive, prompt string) error
+
+// start runs "reins" without a command. Without a terminal it prints the help.
+func (f *interactive) start(cmd *cobra.Command, h Host, args []string) error {
+	if f.resume == chosen {
+		f.choose, f.resume = true, ""
+		if len(args) > 0 && !strings.ContainsAny(args[0], " \n") {
+			f.choose, f.resume, args = false, args[0], args[1:]
+		}
+	}
+	dashed := cmd.ArgsLenAtDash() >= 0
+	prompt := strings.Join(args, " ")
+	switch {
+	case len(args) == 1 && !dashed && !strings.ContainsAny(prompt, " \n"): // a command that does not exist
+		return unknownCommand(cmd, args[0])
+	case !hasScreen(h):
+		return f.offScreen(cmd, args)
+	case f.plain || h.Getenv("TERM") == "dumb":
+		if plainFace == nil {
+			return usagef("this program has no plain view; use \"reins run\"")
+		}
+		return plainFace(cmd.Context(), h, f, prompt)
+	}
+	return f.show(cmd.Context(), h, prompt)
+}
+
+// hasScreen reports whether the program has a terminal to draw on.
+func hasScreen(h Host) bool { return isTerminal(h.Stdin) && isTerminal(h.Stdout) }
+
+// offScreen tells what to do without a terminal.
+func (f *interactive) offScreen(cmd *cobra.Command, args []string) error {
+	given := false
+	for _, name := range append([]string{"inline", "plain", "resume"}, faceFlags...) {
+		given = given || cmd.Flags().Changed(name)
+	}
+	if given || len(args) > 0 {
+		return usagef("there is no terminal: use \"reins run\" in scripts and pipes")
+	}
+	return cmd.Help()
+}
+
+// show shows the session that the flags name.
+func (f *interactive) show(ctx context.Context, h Host, prompt string) error {
+	w := newWindow(h, f.run)
+	w.given = prompt
+	o, err := w.options()
+	if err != nil {
+		return err
+	}
+	o.Prompt, o.Inline = prompt, f.inline
+	if f.choose {
+		o.Choose = true
+	}
+	return runWindow(ctx, o)
+}
+
+// runWindow runs the application.
+func runWindow(ctx context.Context, o tui.Options) error {
+	err := tui.Run(context.WithoutCancel(ctx), o) // signals arrive as events of the terminal
+	if errors.Is(err, tui.ErrSignal) {
+		return quietError{exitInterrupted}
+	}
+	return err
+}
+
+// showHandle shows a session of another process.
+func showHandle(ctx context.Context, h Host, s session.Handle) error {
+	w := newWindow(h, run{})
+	o, err := w.options()
+	if err != nil {
+		return err
+	}
+	o.First = func(context.Context) (session.Handle, error) { return s, nil }
+	o.Open = nil
+	return runWindow(ctx, o)
+}
+
+// window opens the sessions that the application shows.
+type window struct {
+	host  Host
+	flags run
+	given string
+	notes *tui.Notes
+
+	mu    sync.Mutex
+	shown *opener // the last one
+}
+
+func newWindow(h Host, flags run) *window {
+	w := &window{host: h, flags: flags, notes: new(tui.Notes)}
+	w.host.Stderr, w.host.Stdout, w.host.Stdin = w.notes, w.notes, strings.NewReader("")
+	return w
+}
+
+// options returns the options of the application.
+func (w *window) options() (tui.Options, error) {
+	o := tui.Options{
+		First:   w.first,
+		Open:    w.open,
+		Dir:     cmp.Or(w.flags.dir, "."),
+		In:      os.Stdin,
+		Out:     os.Stdout,
+		Getenv:  w.host.Getenv,
+		Theme:   w.host.Getenv("REINS_THEME"),
+		Facts:   w.facts,
+		Shell:   w.shell,
+		Notes:   w.notes,
+		Welcome: w.welcome(),
+		Exit:    os.Exit,
+	}
+	if sessions, err := openSessions(w.host); err == nil {
+		o.Manager = sessions
+	}
+	if state, err := stateDir(w.host); err == nil {
+		if dir, err := state.Input(o.Dir); err == nil {
+			o.History, o.Drafts = filepath.Join(dir, "history"), filepath.Join(dir, "drafts")
+			_, err := os.Stat(o.History)
+			o.Welcome.Tour = errors.Is(err, os.ErrNotExist)
+		}
+	}
+	var err error
+	o.Keys, err = w.host.keymap()
+	return o, err
+}
+
+// keymap reads the user's keymap file, next to the user's configuration.
+func (h Host) keymap() (*keys.Map, error) {
+	file, err := h.configFile(config.LayerUser)
+	if err != nil {
+		return keys.Default(), nil
+	}
+	name := filepath.Join(filepath.Dir(file.Path), "keys.toml")
+	data, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return keys.Default(), nil
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
+	m, err := keys.Read(shortDir(h, name), data)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return m, nil
+}
+
+// first opens the session that the flags name, or a new one.
+func (w *window) first(ctx context.Context) (session.Handle, error) { return w.with(ctx, w.flags) }
+
+// open opens another session; "" is a new one.
+func (w *window) open(ctx context.Context, id string) (session.Handle, error) {
+	flags := w.flags
+	flags.resume, flags.continueLast, flags.fork, flags.id = id, false, "", ""
+	if id != "" {
+		flags.dir = "" // the session's
+	}
+	return w.with(ctx, flags)
+}
+
+func (w *window) with(ctx context.Context, flags run) (session.Handle, error) {
+	o := newOpener(w.host, flags)
+	o.given = w.given
+	s, err := o.open(ctx)
+	if err != nil {
+		return nil, w.explain(err)
+	}
+	w.mu.Lock()
+	w.shown = o
+	w.mu.Unlock()
+	return s, nil
+}
+
+// explain adds what to do to the error of opening a session.
+func (w *window) explain(err error) error {
+	if llm.KindOf(err) != llm.ErrConfiguration && llm.KindOf(err) != llm.ErrAuthentication {
+		return errors.New(oneLine(err))
+	}
+	return fmt.Errorf("%s\n\nSet OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and start again. "+
+		"\"reins providers list\" shows more providers and their variables, \"reins login\" signs in with a plan, "+
+		"and \"reins demo\" shows Reins at work without a key", oneLine(err))
+}
+
+// welcome is what an empty session shows.
+func (w *window) welcome() tui.Welcome {
+	dir := cmp.Or(w.flags.dir, ".")
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return tui.Welcome{Title: "reins " + version(), Lines: []string{shortDir(w.host, dir)}}
+}
+
+// facts tells where the session works: the branch, the sandbox, the network.
+func (w *window) facts(i session.Info) []tui.Fact {
+	w.mu.Lock()
+	o := w.shown
+	w.mu.Unlock()
+	list := []tui.Fact{{Name: "branch", Text: branch(i.Dir)}}
+	if o == nil || o.flags.settings == nil {
+		return list
+	}
+	box := o.flags.box
+	switch {
+	case box.Mode == "":
+		list = append(list, tui.Fact{Name: "sandbox", Text: "no sandbox", Warn: true})
+	default:
+		list = append(list, tui.Fact{Name: "sandbox", Text: string(box.Mode)})
+	}
+	switch {
+	case box.Network || box.Mode == "":
+		list = append(list, tui.Fact{Name: "network", Text: "network"})
+	case len(box.Hosts) > 0:
+		list = append(list, tui.Fact{Name: "network", Text: fmt.Sprintf("network to %d hosts", len(box.Hosts))})
+	default:
+		list = append(list, tui.Fact{Name: "network", Text: "no network"})
+	}
+	return list
+}
+
+// branch returns the git branch of a directory, or "".
+func branch(dir string) string {
+	_, repo, err := gitdir.Find(gitdir.Host, dir)
+	if err != nil {
+		return ""
+	}
+	head, err := os.ReadFile(filepath.Join(repo.Dir, "HEAD"))
+	if err != nil || len(head) > 4096 {
+		return ""
+	}
+	name, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+	if !ok {
+		return name[:min(len(name), 7)]
+	}
+	return name
+}
+
+// shell returns the process for a command of the user's own. It is not confined: the user could type it in a shell.
+func (w *window) shell(ctx context.Context, line string) *exec.Cmd {
+	shell := cmp.Or(w.host.Getenv("SHELL"), "/bin/sh")
+	cmd := exec.CommandContext(ctx, shell, "-c", line)
+	cmd.Dir = cmp.Or(w.flags.dir, ".")
+	cmd.WaitDelay = time.Second // for output of what it left behind
+	detach(cmd)
+	return cmd
+}
