@@ -182,8 +182,9 @@ func newRoot(h Host) *cobra.Command {
 		Short: "Run coding agents in the terminal",
 		Long: `Run coding agents in the terminal.
 
-Without a command, Reins opens a session on the terminal: type what to do, watch,
-answer questions, and add to the work while it runs. See docs/terminal.md.
+Without a command, Reins opens a session on the terminal. Type what to do,
+watch, answer questions, and add to the work while it runs. A prompt of one
+word needs "--" before it.
 
 To try Reins without an API key, run "reins demo".
 

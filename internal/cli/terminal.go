@@ -65,7 +65,7 @@ func (f *interactive) start(cmd *cobra.Command, h Host, args []string) error {
 	dashed := cmd.ArgsLenAtDash() >= 0
 	prompt := strings.Join(args, " ")
 	switch {
-	case len(args) == 1 && !dashed && !strings.ContainsAny(prompt, " \n"): // a command that does not exist
+	case len(args) > 0 && !dashed && !strings.ContainsAny(args[0], " \n"): // a command that does not exist
 		return unknownCommand(cmd, args[0])
 	case !hasScreen(h):
 		return f.offScreen(cmd, args)
