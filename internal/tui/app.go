@@ -54,6 +54,7 @@ type app struct {
 	shell     *shell
 	queueEdit *queueEdit
 	printed   printed
+	region    int // the height of an inline view
 
 	unfocused bool
 	title     string
@@ -113,8 +114,9 @@ func newApp(ctx context.Context, o Options) (*app, error) {
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.w, a.h = t.Size()
 	a.restyle(true)
-	a.screen = screen.New(a.w, a.rows(), o.Inline, a.theme.SGR)
 	a.newEditor()
+	a.region = a.rows()
+	a.screen = screen.New(a.w, a.region, o.Inline, a.theme.SGR)
 	o.Notes.listen(a.wake())
 	return a, nil
 }

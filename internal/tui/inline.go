@@ -8,8 +8,36 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// inlineRows is the height of the region that an inline view paints.
-const inlineRows = 16
+// Heights of the region that an inline view paints. It changes only between rest, work, and a question or a view.
+const (
+	workRows     = 14
+	questionRows = 20
+)
+
+// rows returns the height of what the application paints.
+func (a *app) rows() int {
+	if !a.o.Inline {
+		return a.h
+	}
+	want := workRows
+	switch {
+	case a.panel != nil:
+		want = a.h - 1
+	case a.questions.shown:
+		want = questionRows
+	case a.live != nil && a.live.state.Len() > 0 && !a.working() && a.shell == nil:
+		want = len(a.draft(a.w, workRows).lines)
+	}
+	return max(min(a.h-1, want), 4)
+}
+
+// fitRegion changes the height of the region that an inline view paints.
+func (a *app) fitRegion() {
+	if h := a.rows(); a.o.Inline && h != a.region {
+		a.region = h
+		_, _ = a.term.Write(a.screen.Resize(a.w, h))
+	}
+}
 
 // printed is what an inline view has given to the terminal's own history.
 type printed struct {

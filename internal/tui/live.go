@@ -150,7 +150,7 @@ const drained = 512
 func (a *app) apply(b batch) {
 	l := a.live
 	var changed []view.Key
-	durable, was := false, a.working()
+	durable, finished := false, false
 	for n := 0; ; n++ {
 		if b.end {
 			l.ended, l.end = true, b.err
@@ -159,6 +159,7 @@ func (a *app) apply(b batch) {
 		changed = append(changed, l.state.Apply(b.record)...)
 		l.measure(b.record)
 		durable = durable || b.record.Durable()
+		finished = finished || b.record.Kind() == event.KindProcessingEnd && b.record.Agent == ""
 		if n == drained {
 			break
 		}
@@ -172,7 +173,7 @@ func (a *app) apply(b batch) {
 	l.view.Sync(slices.Compact(changed))
 	a.dirty = true
 	if durable || l.ended {
-		a.changed(was)
+		a.changed(finished)
 	}
 }
 
@@ -191,10 +192,10 @@ func (l *live) measure(r event.Record) {
 }
 
 // changed updates what depends on durable records.
-func (a *app) changed(was bool) {
+func (a *app) changed(finished bool) {
 	a.refresh()
 	a.waiting()
-	if was && !a.working() {
+	if finished && !a.working() {
 		a.finished()
 	}
 	if a.live.ended {

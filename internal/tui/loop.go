@@ -128,7 +128,8 @@ func (a *app) resize(w, h int) {
 		return
 	}
 	a.w, a.h = w, h
-	_, _ = a.term.Write(a.screen.Resize(w, a.rows()))
+	a.region = a.rows()
+	_, _ = a.term.Write(a.screen.Resize(w, a.region))
 }
 
 // paste inserts a pasted text.

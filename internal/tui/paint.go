@@ -14,21 +14,14 @@ import (
 // Placeholder is what an empty draft shows. It never changes.
 const Placeholder = "What should Reins do?"
 
-// rows returns the height of what the application paints.
-func (a *app) rows() int {
-	if !a.o.Inline {
-		return a.h
-	}
-	return max(min(a.h-1, inlineRows), 4)
-}
-
 // paint shows the application.
 func (a *app) paint() {
 	now := time.Now()
-	f := a.frame(now)
+	finished := a.finishedLines()
+	a.fitRegion()
 	var b []byte
-	if lines := a.finishedLines(); len(lines) > 0 {
-		b = a.screen.Print(lines, f)
+	if f := a.frame(now); len(finished) > 0 {
+		b = a.screen.Print(finished, f)
 	} else {
 		b = a.screen.Paint(f)
 	}
@@ -52,7 +45,7 @@ func (a *app) frame(now time.Time) screen.Frame {
 		lines = append(fit(lines, h-1), a.statusLine(w))
 		return screen.Frame{Lines: lines, X: x, Y: y, Cursor: cursor}
 	}
-	draft := a.draft(w, h)
+	draft := a.draft(w, a.draftRoom(h))
 	rest := h - len(draft.lines)
 	ask := a.questionLines(w, rest-min(3, rest/4))
 	rest -= len(ask.lines)
@@ -62,6 +55,14 @@ func (a *app) frame(now time.Time) screen.Frame {
 		f.X, f.Y, f.Cursor = ask.x, rest+ask.y, true
 	}
 	return f
+}
+
+// draftRoom returns the height on which the layout of the draft depends.
+func (a *app) draftRoom(h int) int {
+	if a.o.Inline { // the region is as high as the draft needs
+		return max(h, min(workRows, a.h-1))
+	}
+	return h
 }
 
 // area is a part of the screen, with the caret if it has one.
@@ -194,7 +195,7 @@ func (a *app) questionLines(w, rows int) area {
 }
 
 // Ready is shown above a question once it takes keys. Until then they are for the draft. It never changes.
-const Ready = "choose with a letter or an arrow, answer with enter"
+const Ready = "letter or arrow, then enter"
 
 // questionBorder is the line above a question.
 func (a *app) questionBorder(w int) text.Line {

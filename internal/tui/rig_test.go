@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ type rig struct {
 	handle   *session.Local
 	pty, tty *os.File
 	ended    chan error
+	app      *app
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -73,6 +75,8 @@ func start(t *testing.T, w, h int, change func(r *rig, o *Options), turns ...llm
 		Shell: func(ctx context.Context, line string) *exec.Cmd {
 			cmd := exec.CommandContext(ctx, "/bin/sh", "-c", line)
 			cmd.Dir = r.dir
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 			return cmd
 		},
 		Welcome: Welcome{Title: "reins test"},
@@ -81,7 +85,10 @@ func start(t *testing.T, w, h int, change func(r *rig, o *Options), turns ...llm
 		change(r, &o)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { r.ended <- Run(ctx, o) }()
+	a, err := newApp(ctx, o.complete())
+	r.check(err)
+	r.app = a
+	go func() { r.ended <- a.run() }()
 	t.Cleanup(func() {
 		cancel()
 		select {

@@ -59,6 +59,15 @@ var ErrSignal = errors.New("ended by a signal")
 
 // Run shows a session until the user quits.
 func Run(ctx context.Context, o Options) error {
+	a, err := newApp(ctx, o.complete())
+	if err != nil {
+		return err
+	}
+	return a.run()
+}
+
+// complete fills in what is optional.
+func (o Options) complete() Options {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -68,10 +77,11 @@ func Run(ctx context.Context, o Options) error {
 	if o.Notes == nil {
 		o.Notes = new(Notes)
 	}
-	a, err := newApp(ctx, o)
-	if err != nil {
-		return err
-	}
+	return o
+}
+
+// run shows the application until it is over.
+func (a *app) run() error {
 	defer a.close()
 	a.begin()
 	return a.loop()
