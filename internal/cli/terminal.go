@@ -16,6 +16,7 @@ import (
 
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/internal/gitdir"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/tui"
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/llm"
@@ -148,10 +149,14 @@ func newWindow(h Host, flags run) *window {
 
 // options returns the options of the application.
 func (w *window) options() (tui.Options, error) {
+	dir, err := realpath.Dir(cmp.Or(w.flags.dir, "."))
+	if err != nil {
+		return tui.Options{}, usageError{err}
+	}
 	o := tui.Options{
 		First:   w.first,
 		Open:    w.open,
-		Dir:     cmp.Or(w.flags.dir, "."),
+		Dir:     dir,
 		In:      os.Stdin,
 		Out:     os.Stdout,
 		Getenv:  w.host.Getenv,
@@ -159,7 +164,7 @@ func (w *window) options() (tui.Options, error) {
 		Facts:   w.facts,
 		Shell:   w.shell,
 		Notes:   w.notes,
-		Welcome: w.welcome(),
+		Welcome: w.welcome(dir),
 		Exit:    os.Exit,
 	}
 	if sessions, err := openSessions(w.host); err == nil {
@@ -172,7 +177,6 @@ func (w *window) options() (tui.Options, error) {
 			o.Welcome.Tour = errors.Is(err, os.ErrNotExist)
 		}
 	}
-	var err error
 	o.Keys, err = w.host.keymap()
 	return o, err
 }
@@ -235,11 +239,7 @@ func (w *window) explain(err error) error {
 }
 
 // welcome is what an empty session shows.
-func (w *window) welcome() tui.Welcome {
-	dir := cmp.Or(w.flags.dir, ".")
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
-	}
+func (w *window) welcome(dir string) tui.Welcome {
 	return tui.Welcome{Title: "reins " + version(), Lines: []string{shortDir(w.host, dir)}}
 }
 

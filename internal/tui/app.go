@@ -9,6 +9,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/dialog"
 	"github.com/reins-agent/reins/internal/tui/edit"
 	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/internal/tui/panel"
 	"github.com/reins-agent/reins/internal/tui/screen"
 	"github.com/reins-agent/reins/internal/tui/term"
 	"github.com/reins-agent/reins/internal/tui/text"
@@ -171,8 +172,8 @@ func (a *app) listFiles(ctx context.Context) ([]string, error) {
 func (a *app) begin() {
 	a.paint()
 	a.term.Watch()
-	if a.o.Choose {
-		a.chooseFirst()
+	if a.o.Choose && a.o.Manager != nil {
+		a.push(panel.NewSessions(a.panelOptions()))
 		return
 	}
 	a.connect(a.o.First)

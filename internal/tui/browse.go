@@ -189,7 +189,7 @@ func (a *app) unfold() {
 		a.live.view.Toggle(key)
 		return
 	}
-	a.panel = newPagerView(item.Tool.Title, pager.New(toolSections(*item.Tool)...))
+	a.page(item.Tool.Title, toolSections(*item.Tool)...)
 }
 
 // toolSections returns what there is to read about a tool call.

@@ -64,7 +64,7 @@ func (a *app) editor(action keys.Action) {
 	case keys.DeleteOrQuit:
 		a.quit()
 	case keys.ExternalEditor:
-		a.external()
+		a.external(a.edit)
 	case keys.PasteImage:
 		a.pasteImage()
 	}
@@ -132,7 +132,7 @@ func (a *app) cancelKey() {
 		a.quit()
 		return
 	case a.panel != nil:
-		a.panel = nil
+		a.cover(nil)
 	case !a.edit.Empty():
 		a.edit.Clear()
 		a.saveDraft()

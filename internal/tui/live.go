@@ -114,7 +114,8 @@ func (a *app) attach(l *live) {
 	}
 	a.live = l
 	a.resetQuestions()
-	a.panel, a.browse, a.printed, a.commands = nil, browse{}, printed{}, nil
+	a.cover(nil)
+	a.browse, a.printed, a.commands = browse{}, printed{}, nil
 	l.view.SetRule(a.rule)
 	a.refresh()
 	a.loadCommands()
@@ -171,6 +172,9 @@ func (a *app) apply(b batch) {
 		break
 	}
 	l.view.Sync(slices.Compact(changed))
+	if a.panel != nil {
+		a.panel.changed(changed)
+	}
 	a.dirty = true
 	if durable || l.ended {
 		a.changed(finished)
@@ -210,6 +214,9 @@ func (a *app) changed(finished bool) {
 // refresh reads the session's settings again.
 func (a *app) refresh() {
 	l := a.live
+	if l == nil {
+		return
+	}
 	a.do(func(ctx context.Context) func() {
 		i, err := l.Info(ctx)
 		if err != nil {

@@ -64,7 +64,7 @@ func (a *app) arm() {
 	if takes, wait := a.questions.guard.Takes(now); a.questions.shown && !takes {
 		sooner(wait)
 	}
-	if a.working() || a.shell != nil {
+	if a.working() || a.shell != nil || a.panel != nil && a.panel.running() {
 		sooner(time.Second - time.Duration(now.Nanosecond()))
 	}
 	if !a.notice.until.IsZero() {
@@ -138,7 +138,7 @@ func (a *app) paste(s string) {
 	mine := a.questions.guard.Key(now)
 	switch {
 	case a.panel != nil:
-		a.panel.paste(s)
+		a.panel.paste(a, s)
 	case a.browse.searching:
 		a.browse.query.Paste(s)
 		a.searched()

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reins-agent/reins/internal/tui/pager"
+	"github.com/reins-agent/reins/internal/tui/panel"
 	"github.com/reins-agent/reins/internal/tui/text"
 	"github.com/reins-agent/reins/session"
 )
@@ -61,58 +61,16 @@ func (a *app) noticeLines(width, rows int) []text.Line {
 	return lines[:min(len(lines), rows)]
 }
 
-// few is how many lines of a command's result are shown above the draft. More go to the pager.
+// few is how many lines of a command's result are shown above the draft. More have a view of their own.
 const few = 6
 
 // show shows the result of a command.
 func (a *app) show(line string, r session.Result) {
-	var sections []pager.Section
-	var short strings.Builder
-	if r.Text != "" {
-		short.WriteString(r.Text + "\n")
-		sections = append(sections, pager.Text(line, r.Text))
-	}
-	for _, t := range r.Tables {
-		s := tableText(t)
-		short.WriteString(s)
-		sections = append(sections, pager.Text(t.Title, s))
-	}
-	if r.Diff != "" {
-		sections = append(sections, pager.Diff(r.Diff)...)
-	}
 	switch {
-	case len(sections) == 0:
-	case r.Diff == "" && strings.Count(short.String(), "\n") <= few:
-		a.say(short.String())
+	case r.Text == "" && len(r.Tables) == 0 && r.Diff == "":
+	case len(r.Tables) == 0 && r.Diff == "" && strings.Count(r.Text, "\n") < few:
+		a.say(r.Text)
 	default:
-		a.panel = newPagerView(line, pager.New(sections...))
+		a.push(panel.NewResult(line, r, a.panelOptions()))
 	}
-}
-
-// tableText lays out a table as text.
-func tableText(t session.Table) string {
-	rows := append([][]string{t.Columns}, t.Rows...)
-	widths := make([]int, 0, len(t.Columns))
-	var rule text.Rule
-	for _, r := range rows {
-		for i, c := range r {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], rule.Width(text.Clean(c)))
-		}
-	}
-	var b strings.Builder
-	if t.Title != "" {
-		b.WriteString(t.Title + "\n")
-	}
-	for _, r := range rows {
-		line := ""
-		for i, c := range r {
-			c = text.Clean(c)
-			line += c + text.Blank(max(widths[i]-rule.Width(c), 0)+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
 }

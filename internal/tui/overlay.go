@@ -1,107 +1,139 @@
 package tui
 
 import (
+	"context"
 	"strconv"
+	"time"
 
 	"github.com/reins-agent/reins/internal/tui/dialog"
-	"github.com/reins-agent/reins/internal/tui/edit"
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/internal/tui/pager"
+	"github.com/reins-agent/reins/internal/tui/panel"
+	"github.com/reins-agent/reins/internal/tui/screen"
 	"github.com/reins-agent/reins/internal/tui/text"
+	"github.com/reins-agent/reins/session"
+	"github.com/reins-agent/reins/view"
 )
 
-// overlay is what covers the screen: a pager, a list. It closes itself by setting app.panel to nil.
+// overlay is what covers the screen: a panel, a list. It closes itself with app.cover.
 type overlay interface {
-	view(a *app, w, h int) (lines []text.Line, x, y int, cursor bool)
+	view(a *app, w, h int) screen.Frame
 	key(a *app, k keys.Key)
-	paste(s string)
+	paste(a *app, s string)
+	changed(keys []view.Key) // of the session's items
+	running() bool           // it shows a time that passes
+	close()
 }
 
-// pagerView shows a pager.
-type pagerView struct {
-	title string
-	pager *pager.Pager
-	query *edit.Editor // while the user types what to search for
-	found string
-}
-
-func newPagerView(title string, p *pager.Pager) *pagerView { return &pagerView{title: title, pager: p} }
-
-func (v *pagerView) view(a *app, w, h int) (lines []text.Line, x, y int, cursor bool) {
-	v.pager.SetRule(a.rule)
-	v.pager.Resize(w, h-2)
-	lines = append([]text.Line{bar(a.rule, v.title, "esc: back  /: search  n, N: matches  {, }: sections", w)}, v.pager.Lines()...)
-	if v.query == nil {
-		return append(lines, text.Line{{Text: a.rule.CutText(v.found, w), Style: text.Style{Role: text.Dim}}}), 0, 0, false
+// cover shows an overlay in place of the one that is shown; nil shows the conversation.
+func (a *app) cover(o overlay) {
+	if a.panel != nil {
+		a.panel.close()
 	}
-	field := v.query.View(w-2, 1)
-	return append(lines, append(text.Line{{Text: "/", Style: text.Style{Role: text.Accent}}}, field.Lines[0]...)), field.X + 1, h - 1, true
-}
-
-func (v *pagerView) paste(s string) {
-	if v.query != nil {
-		v.query.Paste(s)
+	a.panel = o
+	if o != nil {
+		a.questions.hide()
 	}
 }
 
-func (v *pagerView) key(a *app, k keys.Key) {
-	if v.query != nil {
-		v.queryKey(a, k)
+// static is what most overlays have in common: nothing changes by itself.
+type static struct{}
+
+func (static) paste(*app, string) {}
+func (static) changed([]view.Key) {}
+func (static) running() bool      { return false }
+func (static) close()             {}
+
+// panelView shows a panel, over another one or the conversation.
+type panelView struct {
+	panel panel.Panel
+	under *panelView
+}
+
+// push shows a panel over the conversation.
+func (a *app) push(p panel.Panel) { a.cover(&panelView{panel: p}) }
+
+// page shows texts in a pager.
+func (a *app) page(title string, sections ...pager.Section) {
+	a.push(panel.NewPages(title, a.panelOptions(), sections...))
+}
+
+// panelOptions are what panels need.
+func (a *app) panelOptions() panel.Options {
+	o := panel.Options{
+		Handle: noSession{dir: a.o.Dir},
+		Post:   func(f func() panel.Outcome) { a.post(func() { a.outcome(f()) }) },
+		Keys:   a.keys,
+		Rule:   a.rule,
+		Now:    time.Now,
+	}
+	if l := a.live; l != nil {
+		o.Handle, o.State = l, func() *view.State { return l.state }
+	}
+	if a.o.Manager != nil {
+		o.Sessions = a.o.Manager
+	}
+	return o
+}
+
+// noSession is what panels have before there is a session.
+type noSession struct {
+	session.Handle
+	dir string
+}
+
+func (n noSession) ID() string                                          { return "" }
+func (n noSession) Info(context.Context) (session.Info, error)          { return session.Info{Dir: n.dir}, nil }
+func (n noSession) Commands(context.Context) ([]session.Command, error) { return nil, nil }
+
+func (v *panelView) view(_ *app, w, h int) screen.Frame { return v.panel.Draw(w, h) }
+
+func (v *panelView) key(a *app, k keys.Key) {
+	out := v.panel.Key(k)
+	if !out.Handled {
+		if action, ok := a.keys.Find(k, keys.Global); ok {
+			a.global(action)
+		}
 		return
 	}
-	action, ok := a.keys.Find(k, keys.Transcript, keys.Global)
+	a.outcome(out)
+}
+
+func (v *panelView) paste(a *app, s string)     { a.outcome(v.panel.Paste(s)) }
+func (v *panelView) changed(changed []view.Key) { v.panel.Changed(changed) }
+func (v *panelView) running() bool              { return v.panel.Running() }
+
+func (v *panelView) close() {
+	for ; v != nil; v = v.under {
+		v.panel.Close()
+	}
+}
+
+// outcome does what a panel asks for.
+func (a *app) outcome(out panel.Outcome) {
+	v, ok := a.panel.(*panelView)
 	if !ok {
 		return
 	}
-	p := v.pager
-	_, h := a.w, a.rows()
-	switch action {
-	case keys.BrowseLeave, keys.Interrupt:
-		a.panel = nil
-	case keys.BrowseUp, keys.LineUp:
-		p.Scroll(-1)
-	case keys.BrowseDown, keys.LineDown, keys.BrowseFold:
-		p.Scroll(1)
-	case keys.BrowseHalfUp:
-		p.Scroll(-h / 2)
-	case keys.BrowseHalfDown:
-		p.Scroll(h / 2)
-	case keys.PageUp:
-		p.Page(-1)
-	case keys.PageDown:
-		p.Page(1)
-	case keys.BrowseTop, keys.Top:
-		p.Top()
-	case keys.BrowseBottom, keys.Bottom:
-		p.Bottom()
-	case keys.BrowsePrevPrompt, keys.PrevPrompt:
-		p.Jump(-1)
-	case keys.BrowseNextPrompt, keys.NextPrompt:
-		p.Jump(1)
-	case keys.BrowseSearch, keys.Search:
-		v.query = edit.New(edit.Options{Rule: a.rule})
-	case keys.BrowseNextMatch:
-		p.Next(1)
-	case keys.BrowsePrevMatch:
-		p.Next(-1)
+	if out.External != nil {
+		a.external(out.External)
 	}
-}
-
-// queryKey handles a key while the user types what to search for.
-func (v *pagerView) queryKey(a *app, k keys.Key) {
-	action, _ := a.keys.Find(k, keys.List)
-	switch action {
-	case keys.ListCancel:
-		v.query, v.found = nil, ""
-		v.pager.Search("")
-	case keys.ListAccept:
-		q := v.query.Message().Text
-		v.query, v.found = nil, ""
-		if !v.pager.Search(q) {
-			v.found = text.Clean("not found: " + q)
+	if out.Close {
+		v.panel.Close()
+		a.panel = nil
+		if v.under != nil {
+			a.panel = v.under
 		}
-	default:
-		v.query.Handle(k)
+	}
+	if out.Open != nil {
+		under, _ := a.panel.(*panelView)
+		a.panel = &panelView{panel: out.Open, under: under}
+	}
+	if out.Line != "" {
+		a.command(out.Line)
+	}
+	if out.Result != nil {
+		a.result("", *out.Result)
 	}
 }
 
@@ -118,6 +150,7 @@ func bar(rule text.Rule, title, hint string, w int) text.Line {
 
 // listView lets the user choose from a list.
 type listView struct {
+	static
 	title string
 	list  *dialog.List
 	pick  func(row int)
@@ -125,24 +158,25 @@ type listView struct {
 
 // choose shows a list to choose from.
 func (a *app) choose(title string, rows []dialog.Row, pick func(row int)) {
-	a.panel = &listView{
+	a.cover(&listView{
 		title: title + " (" + strconv.Itoa(len(rows)) + ")",
 		list:  dialog.NewList(rows, dialog.Options{Keys: a.keys, Rule: a.rule}),
 		pick:  pick,
-	}
+	})
 }
 
-func (v *listView) view(a *app, w, h int) (lines []text.Line, x, y int, cursor bool) {
+func (v *listView) view(a *app, w, h int) screen.Frame {
 	rows, x, y := v.list.View(w, h-1)
-	return append([]text.Line{bar(a.rule, v.title, "enter: choose  esc: back", w)}, rows...), x, y + 1, true
+	lines := append([]text.Line{bar(a.rule, v.title, "enter: choose  esc: back", w)}, rows...)
+	return screen.Frame{Lines: lines, X: x, Y: y + 1, Cursor: true}
 }
 
-func (v *listView) paste(s string) { v.list.Paste(s) }
+func (v *listView) paste(_ *app, s string) { v.list.Paste(s) }
 
 func (v *listView) key(a *app, k keys.Key) {
 	out := v.list.Handle(k)
 	if out.Canceled || out.Row >= 0 {
-		a.panel = nil
+		a.cover(nil)
 	}
 	if out.Row >= 0 {
 		v.pick(out.Row)

@@ -41,9 +41,9 @@ func (a *app) paint() {
 func (a *app) frame(now time.Time) screen.Frame {
 	w, h := a.w, a.rows()
 	if a.panel != nil {
-		lines, x, y, cursor := a.panel.view(a, w, h-1)
-		lines = append(fit(lines, h-1), a.statusLine(w))
-		return screen.Frame{Lines: lines, X: x, Y: y, Cursor: cursor}
+		f := a.panel.view(a, w, h-1)
+		f.Lines = append(fit(f.Lines, h-1), a.statusLine(w))
+		return f
 	}
 	draft := a.draft(w, a.draftRoom(h))
 	rest := h - len(draft.lines)

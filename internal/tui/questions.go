@@ -15,6 +15,12 @@ import (
 // waits reports whether a question waits.
 func (q *questions) waits() bool { return q.dialog != nil }
 
+// hide takes the question from the screen, until it may be shown again.
+func (q *questions) hide() {
+	q.shown, q.painted = false, false
+	q.guard.Hidden()
+}
+
 // resetQuestions forgets the questions of another session.
 func (a *app) resetQuestions() {
 	guard := a.questions.guard
@@ -63,8 +69,8 @@ func (a *app) setQuestions(list []ask.Question) {
 // nextQuestion chooses the question to show.
 func (a *app) nextQuestion() {
 	q := &a.questions
-	q.shown, q.painted, q.dialog = false, false, nil
-	q.guard.Hidden()
+	q.hide()
+	q.dialog = nil
 	switch {
 	case q.local != nil:
 		q.dialog = a.newDialog(q.local.q)

@@ -9,6 +9,7 @@ import (
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/internal/tui/screen"
 	"github.com/reins-agent/reins/internal/tui/text"
 	"github.com/reins-agent/reins/session"
 	"github.com/reins-agent/reins/view"
@@ -60,12 +61,15 @@ func queuedText(q view.Queued, working bool) string {
 type queueEdit struct{ seq event.Seq }
 
 // queueView edits the waiting messages.
-type queueView struct{ at int }
+type queueView struct {
+	static
+	at int
+}
 
-func (v *queueView) view(a *app, w, h int) (lines []text.Line, x, y int, cursor bool) {
+func (v *queueView) view(a *app, w, _ int) screen.Frame {
 	list := a.queued()
 	v.at = max(min(v.at, len(list)-1), 0)
-	lines = []text.Line{bar(a.rule, "Waiting messages ("+strconv.Itoa(len(list))+")", "", w)}
+	lines := []text.Line{bar(a.rule, "Waiting messages ("+strconv.Itoa(len(list))+")", "", w)}
 	for _, s := range []string{"enter: edit  s: send now  d: withdraw  K, J: move up, down  esc: back"} {
 		lines = append(lines, text.Line{{Text: a.rule.CutText(s, w), Style: text.Style{Role: text.Dim}}}, nil)
 	}
@@ -79,17 +83,15 @@ func (v *queueView) view(a *app, w, h int) (lines []text.Line, x, y int, cursor 
 		}
 		lines = append(lines, text.Line{{Text: a.rule.CutText(mark+queuedText(q, a.working()), w), Style: style}})
 	}
-	return lines, 0, 0, false
+	return screen.Frame{Lines: lines}
 }
-
-func (v *queueView) paste(string) {}
 
 func (v *queueView) key(a *app, k keys.Key) {
 	list := a.queued()
 	action, _ := a.keys.Find(k, keys.List)
 	switch name := k.String(); {
 	case action == keys.ListCancel || name == "q":
-		a.panel = nil
+		a.cover(nil)
 	case action == keys.ListUp || name == "k":
 		v.at--
 	case action == keys.ListDown || name == "j":
@@ -114,10 +116,10 @@ func (v *queueView) key(a *app, k keys.Key) {
 func (v *queueView) edit(a *app, list []view.Queued) {
 	if !a.edit.Empty() {
 		a.say("Send or clear the draft first.")
-		a.panel = nil
+		a.cover(nil)
 		return
 	}
-	a.panel = nil
+	a.cover(nil)
 	a.queueEdit = &queueEdit{seq: list[v.at].Seq}
 	a.edit.SetText(list[v.at].Text)
 	a.say("Enter replaces the waiting message.")
@@ -127,7 +129,7 @@ func (v *queueView) edit(a *app, list []view.Queued) {
 func (v *queueView) sendNow(a *app, list []view.Queued) {
 	q := list[v.at]
 	if !a.working() {
-		a.panel = nil
+		a.cover(nil)
 		a.change(func(ctx context.Context, h session.Handle) error {
 			if err := h.Withdraw(ctx, q.Seq); err != nil {
 				return err

@@ -157,7 +157,7 @@ func (a *app) result(line string, r session.Result) {
 		a.openSession("")
 		return
 	case session.ActionSessions:
-		a.chooseSession(r)
+		a.sessions()
 		return
 	}
 	a.show(line, r)

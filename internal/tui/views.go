@@ -1,25 +1,23 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/reins-agent/reins/ask"
-	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/tui/dialog"
 	"github.com/reins-agent/reins/internal/tui/edit"
 	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/internal/tui/panel"
 	"github.com/reins-agent/reins/session"
 )
 
 // open opens what a key shows, and reports whether it opens anything.
 func (a *app) open(action keys.Action) bool {
 	if action == keys.Help {
-		a.help()
+		a.push(panel.NewHelp(a.panelOptions()))
 		return true
 	}
 	if a.live == nil {
@@ -31,9 +29,9 @@ func (a *app) open(action keys.Action) bool {
 	case keys.Effort:
 		a.pickArgument("/effort")
 	case keys.Sessions:
-		a.command("/sessions")
+		a.sessions()
 	case keys.Agents:
-		a.command("/agents")
+		a.push(panel.NewAgents(a.panelOptions()))
 	case keys.Tasks:
 		a.command("/tasks")
 	case keys.Diff:
@@ -43,7 +41,7 @@ func (a *app) open(action keys.Action) bool {
 	case keys.Checkpoints:
 		a.undo(session.UndoOptions{})
 	case keys.Queue:
-		a.panel = &queueView{at: len(a.queued()) - 1}
+		a.cover(&queueView{at: len(a.queued()) - 1})
 	default:
 		return false
 	}
@@ -73,9 +71,9 @@ func (a *app) builtin(name, args string) bool {
 			a.pickArgument("/" + name)
 			return true
 		}
-	case "help":
+	case "help", "agents":
 		if args == "" {
-			a.help()
+			a.open(map[string]keys.Action{"help": keys.Help, "agents": keys.Agents}[name])
 			return true
 		}
 	}
@@ -187,60 +185,18 @@ func undoneText(u session.Undone) string {
 	return strings.Join(parts, " and ")
 }
 
-// chooseSession lets the user choose another session.
-func (a *app) chooseSession(r session.Result) {
+// sessions shows the saved sessions.
+func (a *app) sessions() {
 	if a.o.Manager == nil || a.o.Open == nil {
-		a.show("/sessions", r)
+		a.command("/status")
 		return
 	}
-	a.listSessions()
+	a.push(panel.NewSessions(a.panelOptions()))
 }
 
-// chooseFirst lets the user choose the session to begin with. Until then there is none.
-func (a *app) chooseFirst() {
-	if a.o.Manager == nil {
-		a.connect(a.o.First)
-		return
-	}
-	a.listSessions()
-}
-
-func (a *app) listSessions() {
-	a.do(func(ctx context.Context) func() {
-		list, err := a.o.Manager.List(ctx, session.Filter{})
-		return func() {
-			if err != nil {
-				a.sayError(err)
-				return
-			}
-			a.showSessions(list.Sessions)
-		}
-	})
-}
-
-func (a *app) showSessions(list []event.Meta) {
-	rows := make([]dialog.Row, len(list))
-	for i, s := range list {
-		rows[i] = sessionRow(s)
-	}
-	a.choose("Sessions", rows, func(i int) {
-		if a.live == nil || list[i].ID != a.live.ID() {
-			a.openSession(list[i].ID)
-		}
-	})
-}
-
-func sessionRow(s event.Meta) dialog.Row {
-	return dialog.Row{
-		Label:  cmp.Or(show.Summary(s.Title), show.Summary(s.Prompt), "(empty)"),
-		Detail: show.Ago(time.Since(s.Updated), s.Updated) + "  " + s.ID,
-		Find:   s.Dir,
-	}
-}
-
-// external opens the user's editor for the draft.
-func (a *app) external() {
-	x, err := a.edit.External(a.o.Getenv)
+// external opens the user's editor for a draft.
+func (a *app) external(e *edit.Editor) {
+	x, err := e.External(a.o.Getenv)
 	if err != nil {
 		a.sayError(err)
 		return
