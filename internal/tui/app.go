@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/reins-agent/reins/ask"
@@ -38,6 +39,8 @@ type app struct {
 	live     *live // the session; nil while it opens
 	openErr  error // why there is none
 	opening  bool
+	opened   chan struct{}        // closed when the last opening is over
+	arrived  atomic.Pointer[live] // a session that was opened, until the loop shows it
 	commands []edit.Command
 	info     session.Info
 	facts    []Fact
@@ -198,9 +201,24 @@ func (a *app) close() {
 	a.o.Notes.listen(nil)
 	a.cancel()
 	a.disconnect()
+	a.abandon()
 	a.files.Close()
 	if a.drafts != nil {
 		_ = a.drafts.Close()
+	}
+}
+
+// abandon releases a session that is being opened.
+func (a *app) abandon() {
+	if a.opened == nil {
+		return
+	}
+	select {
+	case <-a.opened:
+	case <-time.After(2 * time.Second): // what opens the session does not react
+	}
+	if l := a.arrived.Swap(nil); l != nil {
+		l.leave()
 	}
 }
 

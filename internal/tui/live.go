@@ -28,13 +28,15 @@ func (a *app) connect(open func(ctx context.Context) (session.Handle, error)) {
 		return
 	}
 	a.opening, a.openErr = true, nil
+	opened := make(chan struct{})
+	a.opened = opened
 	a.do(func(ctx context.Context) func() {
+		defer close(opened)
 		l, err := follow(ctx, open)
-		if ctx.Err() != nil && l != nil {
-			l.leave()
-		}
+		a.arrived.Store(l)
 		return func() {
 			a.opening = false
+			a.arrived.Store(nil)
 			if err != nil {
 				a.failed(err)
 				return

@@ -22,6 +22,7 @@ import (
 	"github.com/reins-agent/reins/command"
 	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/home"
+	"github.com/reins-agent/reins/internal/tui/dialog"
 	"github.com/reins-agent/reins/internal/tui/tuitest"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -42,6 +43,7 @@ type rig struct {
 	pty, tty *os.File
 	ended    chan error
 	app      *app
+	guarded  bool // with the usual times
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -88,6 +90,9 @@ func start(t *testing.T, w, h int, change func(r *rig, o *Options), turns ...llm
 	a, err := newApp(ctx, o.complete())
 	r.check(err)
 	r.app = a
+	if !r.guarded {
+		a.questions.guard = dialog.Guard{Quiet: time.Millisecond, Settle: time.Millisecond}
+	}
 	go func() { r.ended <- a.run() }()
 	t.Cleanup(func() {
 		cancel()

@@ -94,6 +94,7 @@ func TestRun_NoStrayKeyAnswersAQuestion(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	r := start(t, 80, 24, func(r *rig, _ *Options) {
+		r.guarded = true
 		r.script.Reply = func(n int, _ *llm.Request) llmtest.Turn {
 			if n == 0 {
 				<-gate
