@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -175,4 +176,93 @@ func TestReins_OnATerminalOpensASession(t *testing.T) {
 	if s.screen.Clears > 2 || len(s.screen.Unknown) > 0 {
 		t.Errorf("the screen was cleared %d times; unknown sequences %q", s.screen.Clears, s.screen.Unknown)
 	}
+}
+
+func TestReins_EveryExitRestoresTheTerminal(t *testing.T) {
+	t.Parallel()
+	signals := func(list ...syscall.Signal) func(*shownOn) {
+		return func(s *shownOn) {
+			for _, sig := range list {
+				if err := s.cmd.Process.Signal(sig); err != nil {
+					s.t.Error(err)
+				}
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		end  func(*shownOn)
+		code int
+	}{
+		"ctrl+q":       {func(s *shownOn) { s.press("\x11") }, 0},
+		"ctrl+c twice": {func(s *shownOn) { s.press("\x03"); s.press("\x03") }, 0},
+		"ctrl+d":       {func(s *shownOn) { s.press("\x04") }, 0},
+		"exit":         {func(s *shownOn) { s.sends("/exit") }, 0},
+		"TERM":         {signals(syscall.SIGTERM), exitInterrupted},
+		"HUP":          {signals(syscall.SIGHUP), exitInterrupted},
+		"QUIT":         {signals(syscall.SIGQUIT), exitInterrupted},
+		"INT twice":    {signals(syscall.SIGINT, syscall.SIGINT), exitInterrupted},
+		"KILL":         {signals(syscall.SIGKILL), -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := emulate(t, command(t), 80, 24)
+			s.sees("asks first") // the session is open
+			s.until("modes of its own", func(string) bool { return s.screen.Modes["?1049"] && s.screen.Modes["?2004"] })
+			c.end(s)
+			s.ends(c.code)
+		})
+	}
+}
+
+func TestReins_WithoutAKeySaysWhatToSet(t *testing.T) {
+	t.Parallel()
+	cmd := command(t)
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ANTHROPIC_") })
+	s := emulate(t, cmd, 100, 30)
+	s.sees("ANTHROPIC_API_KEY")
+	s.sees("reins demo")
+	s.press("kept")
+	s.sees("> kept")
+	s.press("\x03")
+	s.press("\x03")
+	s.press("\x03")
+	s.ends(0)
+}
+
+func TestReins_WithoutATerminalPrintsHelp(t *testing.T) {
+	t.Parallel()
+	out, err := command(t).Output()
+	if err != nil || !strings.Contains(string(out), "Usage:\n  reins") {
+		t.Errorf("it printed %q, error %v", out, err)
+	}
+	cmd := command(t, "Say hello")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	_ = cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != exitUsage || !strings.Contains(stderr.String(), `use "reins run"`) {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+}
+
+func TestReins_ResumesTheChosenSession(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "run", "ping")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	again := func(args ...string) *shownOn {
+		c := exec.Command("reins", args...)
+		c.Env, c.Dir = cmd.Env, cmd.Dir
+		return emulate(t, c, 100, 30)
+	}
+	s := again("--resume")
+	s.sees("ping")
+	s.press("\r")
+	s.sees("pong")
+	s.press("\x11")
+	s.ends(0)
+	s = again("--resume", "latest")
+	s.sees("pong")
+	s.press("\x11")
+	s.ends(0)
 }
