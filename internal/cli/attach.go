@@ -15,10 +15,6 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// terminalFace shows a session on the whole terminal, until the user leaves it. It is nil if this program has none. Then,
-// and if standard input or output is not a terminal, the session is shown line by line.
-var terminalFace func(ctx context.Context, h Host, s session.Handle) error
-
 func newAttach(h Host) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
@@ -65,8 +61,8 @@ func attach(ctx context.Context, h Host, args []string, output string) error {
 		return err
 	}
 	defer c.Close()
-	if terminalFace != nil && output == "text" && isTerminal(h.Stdin) && isTerminal(h.Stdout) {
-		return terminalFace(ctx, h, c)
+	if output == "text" && hasScreen(h) && h.Getenv("TERM") != "dumb" {
+		return showHandle(ctx, h, c)
 	}
 	v, err := newView(h, output)
 	if err != nil {

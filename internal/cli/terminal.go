@@ -19,6 +19,7 @@ import (
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/tui"
 	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/internal/tui/panel"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/session"
 )
@@ -156,6 +157,8 @@ func (w *window) options() (tui.Options, error) {
 	o := tui.Options{
 		First:   w.first,
 		Open:    w.open,
+		Start:   w.start,
+		Use:     w.use,
 		Dir:     dir,
 		In:      os.Stdin,
 		Out:     os.Stdout,
@@ -220,7 +223,7 @@ func (w *window) with(ctx context.Context, flags run) (session.Handle, error) {
 	o.given = w.given
 	s, err := o.open(ctx)
 	if err != nil {
-		return nil, w.explain(err)
+		return nil, err
 	}
 	w.mu.Lock()
 	w.shown = o
@@ -228,14 +231,27 @@ func (w *window) with(ctx context.Context, flags run) (session.Handle, error) {
 	return s, nil
 }
 
-// explain adds what to do to the error of opening a session.
-func (w *window) explain(err error) error {
-	if llm.KindOf(err) != llm.ErrConfiguration && llm.KindOf(err) != llm.ErrAuthentication {
-		return errors.New(oneLine(err))
+// start tells what to offer if a session cannot be opened because there is no model.
+func (w *window) start(err error) *panel.Start {
+	if kind := llm.KindOf(err); kind != llm.ErrConfiguration && kind != llm.ErrAuthentication {
+		return nil
 	}
-	return fmt.Errorf("%s\n\nSet OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and start again. "+
-		"\"reins providers list\" shows more providers and their variables, \"reins login\" signs in with a plan, "+
-		"and \"reins demo\" shows Reins at work without a key", oneLine(err))
+	conf, failed := w.host.providerConfig(connection{})
+	if failed != nil {
+		return nil
+	}
+	return &panel.Start{Problem: oneLine(err), Providers: conf.List(), Local: w.host.search.Local}
+}
+
+// use opens a new session with a provider and a model.
+func (w *window) use(ctx context.Context, provider, model string) (session.Handle, error) {
+	w.flags.provider, w.flags.model = provider, model
+	for name, value := range map[string]string{"provider": provider, "model": model} {
+		if err := w.flags.parsed.Set(name, value); value != "" && err != nil {
+			return nil, err
+		}
+	}
+	return w.open(ctx, "")
 }
 
 // welcome is what an empty session shows.

@@ -138,15 +138,23 @@ func (s *shownOn) ends(code int) {
 // restored waits until no mode is left on.
 func (s *shownOn) restored() {
 	s.t.Helper()
-	s.until("a restored terminal", func(string) bool {
-		for _, m := range []string{"?1049", "?2004", "?1004", "?1002", "?1006", "?2026", "?2027", "otherkeys"} {
-			if s.screen.Modes[m] {
-				return false
-			}
+	for end := time.Now().Add(patient); !s.isRestored(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("the terminal is not restored: modes %v, keyboard flags %d", s.screen.Modes, s.screen.Kitty)
 		}
-		got, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
-		return err == nil && got.Lflag&unix.ICANON != 0 && s.screen.Modes["?25"] && s.screen.Modes["?7"] && s.screen.Kitty == 0
-	})
+	}
+}
+
+func (s *shownOn) isRestored() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range []string{"?1049", "?2004", "?1004", "?1002", "?1006", "?2026", "?2027", "otherkeys"} {
+		if s.screen.Modes[m] {
+			return false
+		}
+	}
+	got, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
+	return err == nil && got.Lflag&unix.ICANON != 0 && s.screen.Modes["?25"] && s.screen.Modes["?7"] && s.screen.Kitty == 0
 }
 
 func TestReins_OnATerminalOpensASession(t *testing.T) {
@@ -219,13 +227,14 @@ func TestReins_WithoutAKeySaysWhatToSet(t *testing.T) {
 	cmd := command(t)
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ANTHROPIC_") })
 	s := emulate(t, cmd, 100, 30)
-	s.sees("ANTHROPIC_API_KEY")
-	s.sees("reins demo")
+	s.sees("Welcome to Reins")
+	s.press("anthropic")
+	s.sees("set ANTHROPIC_API_KEY")
+	s.press("\x1b")
+	s.sees("There is no session: no provider")
 	s.press("kept")
 	s.sees("> kept")
-	s.press("\x03")
-	s.press("\x03")
-	s.press("\x03")
+	s.press("\x11")
 	s.ends(0)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/tui/edit"
+	"github.com/reins-agent/reins/internal/tui/panel"
 	"github.com/reins-agent/reins/internal/tui/transcript"
 	"github.com/reins-agent/reins/session"
 	"github.com/reins-agent/reins/view"
@@ -51,9 +52,26 @@ func (a *app) failed(err error) {
 	if a.live == nil {
 		a.openErr = err
 		a.restoreFirst()
+		a.offer(err)
 		return
 	}
 	a.sayError(err)
+}
+
+// offer shows how to get a model, if that is why there is no session.
+func (a *app) offer(err error) {
+	if a.o.Start == nil {
+		return
+	}
+	start := a.o.Start(err)
+	if start == nil {
+		return
+	}
+	start.Use = func(provider, model string) panel.Outcome {
+		a.connect(func(ctx context.Context) (session.Handle, error) { return a.o.Use(ctx, provider, model) })
+		return panel.Outcome{Handled: true, Close: true}
+	}
+	a.push(panel.NewStart(*start, a.panelOptions()))
 }
 
 // follow opens a session and follows its events.

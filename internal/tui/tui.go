@@ -9,6 +9,7 @@ import (
 	"os/exec"
 
 	"github.com/reins-agent/reins/internal/tui/keys"
+	"github.com/reins-agent/reins/internal/tui/panel"
 	"github.com/reins-agent/reins/session"
 )
 
@@ -16,6 +17,10 @@ import (
 type Options struct {
 	// First opens the session to begin with. It runs while the terminal already takes keys.
 	First func(ctx context.Context) (session.Handle, error)
+	// Start tells what to offer when there is no model; nil, also as a result, offers nothing. Use opens a new session with
+	// a provider and a model.
+	Start func(err error) *panel.Start
+	Use   func(ctx context.Context, provider, model string) (session.Handle, error)
 	// Open opens another session, and "" a new one. Nil means that the user cannot change the session.
 	Open func(ctx context.Context, id string) (session.Handle, error)
 	// Manager has the saved sessions of this machine; nil if the session is on another one.

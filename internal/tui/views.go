@@ -33,19 +33,30 @@ func (a *app) open(action keys.Action) bool {
 	case keys.Agents:
 		a.push(panel.NewAgents(a.panelOptions()))
 	case keys.Tasks:
-		a.command("/tasks")
+		a.push(panel.NewTasks(a.panelOptions()))
 	case keys.Diff:
 		a.command("/diff")
 	case keys.Cost:
-		a.command("/cost")
+		a.push(panel.NewCost(a.panelOptions()))
 	case keys.Checkpoints:
-		a.undo(session.UndoOptions{})
+		a.push(panel.NewCheckpoints(a.panelOptions()))
 	case keys.Queue:
 		a.cover(&queueView{at: len(a.queued()) - 1})
 	default:
 		return false
 	}
 	return true
+}
+
+// panels are the views of commands without arguments.
+var panels = map[string]func(panel.Options) panel.Panel{
+	"help":        func(o panel.Options) panel.Panel { return panel.NewHelp(o) },
+	"agents":      panel.NewAgents,
+	"tasks":       panel.NewTasks,
+	"cost":        panel.NewCost,
+	"mcp":         panel.NewServers,
+	"permissions": panel.NewPermissions,
+	"memory":      panel.NewMemory,
 }
 
 // builtin runs the commands for which the application has more to show than their result.
@@ -71,11 +82,10 @@ func (a *app) builtin(name, args string) bool {
 			a.pickArgument("/" + name)
 			return true
 		}
-	case "help", "agents":
-		if args == "" {
-			a.open(map[string]keys.Action{"help": keys.Help, "agents": keys.Agents}[name])
-			return true
-		}
+	}
+	if show := panels[name]; show != nil && args == "" {
+		a.push(show(a.panelOptions()))
+		return true
 	}
 	return false
 }
