@@ -129,6 +129,14 @@ func (p *person) answers(window, letter string) {
 	p.press(window, "Enter")
 }
 
+// ended waits until the program in a window has ended.
+func (p *person) ended(window string) {
+	p.t.Helper()
+	p.waits(window, "the end of the program", func(string) bool {
+		return strings.TrimSpace(p.run("display-message", "-p", "-t", window, "#{pane_dead}")) == "1"
+	})
+}
+
 func TestReins_APersonWorksWithItInTmux(t *testing.T) {
 	t.Parallel()
 	cmd := command(t)
@@ -212,6 +220,15 @@ func TestReins_APersonWorksWithItInTmux(t *testing.T) {
 	p.sees("one", "› ping")
 	p.sees("one", tui.Placeholder)
 
+	p.run("new-window", "-d", "-n", "two", "-c", p.dir, "cat")
+	p.starts("two", "attach")
+	p.sees("two", "› ping")
+	p.says("two", "from the second terminal")
+	p.sees("one", "› from the second terminal")
+	p.sees("one", tui.Placeholder)
+	p.press("two", "C-q")
+	p.ended("two")
+
 	pid, err := strconv.Atoi(strings.TrimSpace(p.run("display-message", "-p", "-t", "one", "#{pane_pid}")))
 	if err != nil {
 		t.Fatal(err)
@@ -219,10 +236,10 @@ func TestReins_APersonWorksWithItInTmux(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	p.sees("one", "Pane is dead")
+	p.ended("one")
 	p.starts("one", "--continue")
 	p.sees("one", "› ping")
 	p.sees("one", tui.Placeholder)
 	p.press("one", "C-q")
-	p.sees("one", "Pane is dead")
+	p.ended("one")
 }

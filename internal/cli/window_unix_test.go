@@ -231,7 +231,7 @@ func TestReins_WithoutAKeySaysWhatToSet(t *testing.T) {
 	s.press("anthropic")
 	s.sees("set ANTHROPIC_API_KEY")
 	s.press("\x1b")
-	s.sees("There is no session: no provider")
+	s.sees("There is no session:")
 	s.press("kept")
 	s.sees("> kept")
 	s.press("\x11")

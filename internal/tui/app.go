@@ -194,9 +194,6 @@ func (a *app) close() {
 	if a.o.Inline {
 		_, _ = a.term.Write(a.screen.Leave())
 	}
-	if a.title != "" {
-		a.term.Title("")
-	}
 	_ = a.term.Close()
 	a.o.Notes.listen(nil)
 	a.cancel()

@@ -31,9 +31,13 @@ func (a *app) connect(open func(ctx context.Context) (session.Handle, error)) {
 	a.opening, a.openErr = true, nil
 	opened := make(chan struct{})
 	a.opened = opened
+	old := a.live
 	a.do(func(ctx context.Context) func() {
 		defer close(opened)
 		l, err := follow(ctx, open)
+		if err == nil && old != nil {
+			old.leave() // before the new one is used, which is then the last one
+		}
 		a.arrived.Store(l)
 		return func() {
 			a.opening = false
@@ -49,9 +53,9 @@ func (a *app) connect(open func(ctx context.Context) (session.Handle, error)) {
 
 // failed tells why a session could not be opened.
 func (a *app) failed(err error) {
+	a.restoreFirst()
 	if a.live == nil {
 		a.openErr = err
-		a.restoreFirst()
 		a.offer(err)
 		return
 	}
@@ -129,9 +133,6 @@ func (l *live) leave() {
 
 // attach shows a session.
 func (a *app) attach(l *live) {
-	if old := a.live; old != nil {
-		go old.leave()
-	}
 	a.live = l
 	a.resetQuestions()
 	a.cover(nil)
@@ -222,7 +223,7 @@ func (a *app) changed(finished bool) {
 	if finished && !a.working() {
 		a.finished()
 	}
-	if a.live.ended {
+	if a.live.ended && !a.opening {
 		text := "This session was closed."
 		if a.live.end != nil {
 			text = "The connection to this session ended: " + a.live.end.Error()

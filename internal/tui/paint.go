@@ -235,7 +235,7 @@ func (a *app) popupLines(w, rows int) []text.Line {
 // activity is the line that says what the agent does.
 func (a *app) activity(w int) []text.Line {
 	switch {
-	case a.opening && a.live == nil && len(a.first) > 0:
+	case a.opening && len(a.first) > 0:
 		return []text.Line{{{Text: "● opening the session", Style: text.Style{Role: text.Dim}}}}
 	case a.live == nil || !a.working():
 		return a.waitingHint(w)

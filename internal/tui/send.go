@@ -40,9 +40,9 @@ type sent struct {
 	later   bool
 }
 
-// send sends a message once there is a session.
+// send sends a message, to the next session if one is being opened.
 func (a *app) send(m edit.Message, later bool) {
-	if a.live == nil {
+	if a.live == nil || a.opening {
 		a.first = append(a.first, sent{m, later})
 		return
 	}
@@ -57,7 +57,7 @@ func (a *app) send(m edit.Message, later bool) {
 	a.input(input(m), later, func() { a.restore(m) })
 }
 
-// restoreFirst puts messages that wait for a session back into the draft.
+// restoreFirst puts a message that waits for a session back into the draft.
 func (a *app) restoreFirst() {
 	for _, s := range a.first {
 		a.restore(s.message)
