@@ -2,7 +2,6 @@ package filestore
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -146,7 +145,7 @@ func (s *Store) readIndex(id string) (x index, err error) {
 	if err != nil {
 		return x, err
 	}
-	if err := json.Unmarshal(object, &x); err != nil {
+	if x, err = decodeIndex(object); err != nil {
 		return x, err
 	}
 	if x.Format != format || x.Size <= 0 || x.Lines <= 0 {
