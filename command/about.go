@@ -266,7 +266,8 @@ func removeRule(ctx context.Context, t Target, args string) (session.Result, err
 	verb, effect, text := third(args)
 	switch {
 	case verb != "remove" || text == "":
-		return session.Result{}, errors.New("use /permissions or /permissions remove EFFECT RULE, such as /permissions remove allow Bash(go test:*)")
+		return session.Result{}, errors.New(
+			"use /permissions or /permissions remove EFFECT RULE, such as /permissions remove allow Bash(go test:*)")
 	case t.Rules == nil || t.RemoveRule == nil:
 		return session.Result{}, errors.New("rules cannot be removed here: use reins policy remove")
 	}

@@ -48,7 +48,8 @@ func TestScanIndex_ReadsWhatIsWritten(t *testing.T) {
 }
 
 func FuzzScanIndex_AgreesWithEncodingJSON(f *testing.F) {
-	f.Add([]byte(`{"format":1,"log_size":2,"log_lines":3,"meta":{"id":"a","tags":[],"created":"2026-11-19T01:02:03Z","updated":"2026-11-19T01:02:03Z","last":1,"turns":0,"usage":{"input_tokens":1},"cost":null}}`))
+	f.Add([]byte(`{"format":1,"log_size":2,"log_lines":3,"meta":{"id":"a","tags":[],"created":"2026-11-19T01:02:03Z",` +
+		`"updated":"2026-11-19T01:02:03Z","last":1,"turns":0,"usage":{"input_tokens":1},"cost":null}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, ok := scanIndex(b)
 		if !ok {

@@ -299,7 +299,10 @@ func (b *base) foot(width int, hints []hint) text.Line {
 		}
 		used += w
 		dim := text.Style{Role: text.Dim}
-		l = append(l, text.Span{Text: between, Style: dim}, text.Span{Text: key, Style: text.Style{Role: text.Accent}}, text.Span{Text: " " + h.does, Style: dim})
+		l = append(l,
+			text.Span{Text: between, Style: dim},
+			text.Span{Text: key, Style: text.Style{Role: text.Accent}},
+			text.Span{Text: " " + h.does, Style: dim})
 	}
 	return l
 }

@@ -36,7 +36,8 @@ func TestCheckpoints_UndoToAnEarlierPromptWithAPreview(t *testing.T) {
 	t.Parallel()
 	r, p := edited(t)
 	press(t, p, "down", "down", "enter")
-	r.answers(p, "n", `Undo 3 prompts, back to before "Make 日本.txt`, "deleted   日本.txt", "modified  a.txt +1 −2", "Files that only others changed")
+	r.answers(p, "n", `Undo 3 prompts, back to before "Make 日本.txt`,
+		"deleted   日本.txt", "modified  a.txt +1 −2", "Files that only others changed")
 	if r.file("a.txt") != "two\nthree\n" || len(p.prompts) != 4 {
 		t.Fatal("undone without an answer")
 	}

@@ -62,7 +62,10 @@ func TestPermissions_AreRemovedAfterAQuestion(t *testing.T) {
 
 func TestMemory_IsForgotten(t *testing.T) {
 	t.Parallel()
-	notes := []command.Note{{Scope: "user", Title: "Style", Text: "Use tabs.\n" + hostile}, {Scope: "project", Title: "Build", Text: strings.Repeat("make all ", 50)}}
+	notes := []command.Note{
+		{Scope: "user", Title: "Style", Text: "Use tabs.\n" + hostile},
+		{Scope: "project", Title: "Build", Text: strings.Repeat("make all ", 50)},
+	}
 	r := newRig(t, command.Host{
 		Notes: func(context.Context) ([]command.Note, error) { return notes, nil },
 		Forget: func(_ context.Context, n command.Note) error {

@@ -23,7 +23,8 @@ func TestHelp_ShowsTheRealKeysAndTheCommands(t *testing.T) {
 	l.until("the commands are listed", func() bool { return p.loading == 0 })
 	everywhere(t, p)
 	seen := paint(t, p, 200, 400).Text()
-	has(t, seen, "alt+1", "list the sessions", "/model [MODEL]", "Change the model", "/shout", "(not available: it is late)", "日本語", "Keys: in views")
+	has(t, seen, "alt+1", "list the sessions", "/model [MODEL]", "Change the model")
+	has(t, seen, "/shout", "(not available: it is late)", "日本語", "Keys: in views")
 	if out := press(t, p, "esc"); !out.Close {
 		t.Errorf("esc: %+v", out)
 	}
@@ -46,9 +47,13 @@ func TestPages_SearchAndScroll(t *testing.T) {
 func TestResult_ShowsTextTablesAndDiff(t *testing.T) {
 	l := newLoop(t)
 	p := NewResult("Changes", session.Result{
-		Text:   hostile,
-		Tables: []session.Table{{Title: "Files " + hostile, Columns: []string{"CHANGE", "FILE"}, Rows: [][]string{{"modified", hostile}, {"one"}}}},
-		Diff:   "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new " + hostile + "\n",
+		Text: hostile,
+		Tables: []session.Table{{
+			Title:   "Files " + hostile,
+			Columns: []string{"CHANGE", "FILE"},
+			Rows:    [][]string{{"modified", hostile}, {"one"}},
+		}},
+		Diff: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new " + hostile + "\n",
 	}, l.options(&fake{}))
 	has(t, everywhere(t, p), "CHANGE", "modified", "日本語", "- old")
 }

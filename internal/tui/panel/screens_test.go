@@ -148,7 +148,8 @@ func talk() *tale {
 	t := newTale()
 	t.user("The parser is slow, and `解析.go` fails on emoji 👨‍👩‍👧. Find out why and fix it.")
 	t.call("", "I will look at the parser first.", "", nil)
-	t.shell("", "go test ./...", "--- FAIL: TestParse (0.00s)\n    parse_test.go:14: got \"a\\n\", want \"a\"\n\x1b[31mFAIL\x1b[0m\nFAIL\texample.com/parse\t0.014s\n")
+	t.shell("", "go test ./...", "--- FAIL: TestParse (0.00s)\n    parse_test.go:14: got \"a\\n\", want \"a\"\n"+
+		"\x1b[31mFAIL\x1b[0m\nFAIL\texample.com/parse\t0.014s\n")
 	t.edit("parse.go", small)
 	t.shell("", "go test ./...", "ok  \texample.com/parse\t0.009s\n")
 	t.call("", answer, "", nil)
@@ -240,7 +241,14 @@ type shelf struct{ Sessions }
 
 func (shelf) List(context.Context, session.Filter) (session.Listing, error) {
 	var list session.Listing
-	for i, title := range []string{"Speed up the parser", "日本語の README を直す", "Release 2.0 🎉", "Why does CI fail on arm64?", "control \x1b[2J bytes \u202e in a title"} {
+	titles := []string{
+		"Speed up the parser",
+		"日本語の README を直す",
+		"Release 2.0 🎉",
+		"Why does CI fail on arm64?",
+		"control \x1b[2J bytes \u202e in a title",
+	}
+	for i, title := range titles {
 		list.Sessions = append(list.Sessions, event.Meta{
 			ID:      fmt.Sprint("s", i),
 			Title:   title,
@@ -260,16 +268,24 @@ func views(t *testing.T) map[string]Panel {
 	cells := func(title string, rows ...[]string) session.Result {
 		return session.Result{Tables: []session.Table{{Title: title, Rows: rows}}}
 	}
-	rules := cells("", []string{"allow", "Bash(go test:*)", "~/.config/reins/config.toml"}, []string{"deny", "Read(**/.env)", "/home/me/parser/.reins/config.toml"})
+	rules := cells("",
+		[]string{"allow", "Bash(go test:*)", "~/.config/reins/config.toml"},
+		[]string{"deny", "Read(**/.env)", "/home/me/parser/.reins/config.toml"})
 	rules.Text = "The permission mode is default: the agent asks before it changes anything."
 	o := l.options(&fake{
 		info: session.Info{ID: "s0", Dir: "/home/me/parser"},
 		results: map[string]session.Result{
 			"/permissions": rules,
-			"/memory":      cells("", []string{"user", "Style", "Short sentences. Tabs."}, []string{"project", "テスト", "Run make test before a commit."}),
-			"/mcp":         cells("", []string{"files", string(mcp.Connected), "4", "read, write, list, search"}, []string{"web", string(mcp.Failed), "0", "no such program: web-mcp"}),
+			"/memory": cells("",
+				[]string{"user", "Style", "Short sentences. Tabs."},
+				[]string{"project", "テスト", "Run make test before a commit."}),
+			"/mcp": cells("",
+				[]string{"files", string(mcp.Connected), "4", "read, write, list, search"},
+				[]string{"web", string(mcp.Failed), "0", "no such program: web-mcp"}),
 		},
-		commands: []session.Command{{Name: "model", Arguments: "[MODEL]", Summary: "Change the model, or list the models", Source: session.SourceBuiltin}},
+		commands: []session.Command{
+			{Name: "model", Arguments: "[MODEL]", Summary: "Change the model, or list the models", Source: session.SourceBuiltin},
+		},
 	})
 	o.Sessions = shelf{}
 	o.State = func() *view.State { return &team.state }
@@ -278,11 +294,12 @@ func views(t *testing.T) map[string]Panel {
 	spent := NewCost(l.options(o.Handle)).(*cost)
 	for i := range 40 {
 		price := 0.01 * float64(1+i*i%17)
-		d := event.ModelCallEnd{Provider: "p", Model: []string{"model-1", "model-1", "small-2"}[i%3], Usage: llm.Usage{Input: 9000, Output: 300}, Cost: &price}
+		model := []string{"model-1", "model-1", "small-2"}[i%3]
+		d := event.ModelCallEnd{Provider: "p", Model: model, Usage: llm.Usage{Input: 9000, Output: 300}, Cost: &price}
 		spent.add(event.Record{Agent: []string{"", "1", "2"}[i%3], Data: d})
 	}
 	spent.show()
-	tellTale := map[string]Panel{
+	list := map[string]Panel{
 		"sessions":    NewSessions(o),
 		"agents":      NewAgents(o),
 		"tasks":       NewTasks(o),
@@ -294,22 +311,26 @@ func views(t *testing.T) map[string]Panel {
 		"help":        NewHelp(o),
 		"diff":        NewResult("Changes in this session", session.Result{Diff: small + large()}, o),
 		"start": NewStart(Start{
-			Problem:   "No provider has a key.",
-			Providers: []connect.Status{{Name: "anthropic", Keys: []string{"ANTHROPIC_API_KEY"}}, {Name: "openai", Keys: []string{"OPENAI_API_KEY"}}, {Name: "gemini", Keys: []string{"GEMINI_API_KEY"}}},
+			Problem: "No provider has a key.",
+			Providers: []connect.Status{
+				{Name: "anthropic", Keys: []string{"ANTHROPIC_API_KEY"}},
+				{Name: "openai", Keys: []string{"OPENAI_API_KEY"}},
+				{Name: "gemini", Keys: []string{"GEMINI_API_KEY"}},
+			},
 			Local: func(context.Context) ([]connect.Server, error) {
 				return []connect.Server{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Models: []string{"qwen3:8b", "gpt-oss:20b"}}}, nil
 			},
 		}, o),
 	}
 	l.until("everything is loaded", func() bool {
-		for _, p := range tellTale {
+		for _, p := range list {
 			if b, ok := p.(interface{ busy() bool }); ok && b.busy() {
 				return false
 			}
 		}
 		return true
 	})
-	return tellTale
+	return list
 }
 
 func (b *base) busy() bool { return b.loading > 0 }

@@ -21,7 +21,14 @@ import (
 func library(t *testing.T) (*rig, *sessions) {
 	r := newRig(t, command.Host{})
 	r.work("the current session", llmtest.Say("Yes."))
-	r.save(event.Meta{ID: "old", Title: "Fix the parser", Dir: r.dir, Model: "m-1", Branch: "main"}, time.Hour, "the parser fails", "needle in a haystack")
+	old := event.Meta{
+		ID:     "old",
+		Title:  "Fix the parser",
+		Dir:    r.dir,
+		Model:  "m-1",
+		Branch: "main",
+	}
+	r.save(old, time.Hour, "the parser fails", "needle in a haystack")
 	r.save(event.Meta{ID: "bad", Title: hostile, Dir: r.dir}, 2*time.Hour, "hello")
 	r.save(event.Meta{ID: "far", Title: "Elsewhere", Dir: "/nowhere/x"}, 3*time.Hour, "a needle "+hostile)
 	p := r.follow(NewSessions(r.options())).(*sessions)

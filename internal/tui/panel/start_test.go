@@ -30,7 +30,10 @@ func TestStart_OffersProvidersAndLocalServers(t *testing.T) {
 	}, o).(*start)
 	has(t, everywhere(t, p), "Welcome to Reins", "no provider has a key", "› gemini", "ready: GEMINI_API_KEY",
 		"set OPENAI_API_KEY", "reins login chatgpt", "reins demo", "loading…")
-	answer <- []connect.Server{{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Models: []string{"qwen " + hostile}}, {Name: "vLLM", Loading: true}}
+	answer <- []connect.Server{
+		{Name: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Models: []string{"qwen " + hostile}},
+		{Name: "vLLM", Loading: true},
+	}
 	l.until("the servers are found", func() bool { return p.loading == 0 })
 	has(t, everywhere(t, p), "qwen 日本語", "on this machine: Ollama", "loads its model")
 

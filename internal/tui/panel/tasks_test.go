@@ -97,7 +97,8 @@ func TestTasks_EditingIsNotLostByAccident(t *testing.T) {
 func TestTasks_WithoutAQuestionThePlanIsAMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, command.Host{})
-	r.work("Go on", llmtest.Call("update_plan", `{"plan":[{"step":"look","status":"completed"},{"step":"行動 `+"👩‍💻"+`","status":"in_progress"}]}`), llmtest.Say("Looking."))
+	plan := `{"plan":[{"step":"look","status":"completed"},{"step":"行動 ` + "👩‍💻" + `","status":"in_progress"}]}`
+	r.work("Go on", llmtest.Call("update_plan", plan), llmtest.Say("Looking."))
 	p := r.follow(NewTasks(r.options())).(*tasks)
 	has(t, everywhere(t, p), "Plan, 1 of 2 done", "☑  look", "▶  行動 👩‍💻")
 	r.script.Turns = append(r.script.Turns, llmtest.Say("Right."))
