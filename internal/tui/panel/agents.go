@@ -23,12 +23,12 @@ import (
 // agents shows the session's agents as a tree.
 type agents struct {
 	base
-	agents []view.Agent // in the order of the tree
+	agents []view.Agent // each after its parent
 	list   *dialog.List
 	wide   bool
 }
 
-// NewAgents returns a panel of the session's agents.
+// NewAgents returns the agents panel.
 func NewAgents(o Options) Panel {
 	p := &agents{base: newBase("Agents", o), wide: true}
 	p.list = dialog.NewList(nil, p.dialog())
@@ -91,7 +91,7 @@ func (p *agents) rows() {
 
 func nameOf(a view.Agent) string { return cmp.Or(a.Label(), "main") }
 
-// mark returns a character for what an agent does.
+// mark returns the character for an agent's activity.
 func mark(a view.Agent) string {
 	switch {
 	case a.Activity.Doing == view.DoingApproval, a.Activity.Doing == view.DoingQuestion, a.Status == event.SubagentWaiting:
@@ -111,7 +111,7 @@ func working(a view.Agent) bool {
 	return a.Activity.Doing != view.DoingNothing && a.Activity.Doing != ""
 }
 
-// details returns what an agent does, for how long, and what it used.
+// details returns an agent's activity, its duration and its usage.
 func (p *agents) details(a view.Agent) []string {
 	out := []string{cmp.Or(string(a.Status), "idle")}
 	if working(a) {
@@ -204,7 +204,7 @@ func (p *agents) Paste(s string) Outcome {
 	return handled
 }
 
-// agentKey does what a key of views does with an agent, and reports whether it does something.
+// agentKey handles a key for an agent, and reports whether it has a meaning.
 func (b *base) agentKey(key keys.Action, a view.Agent) bool {
 	switch key {
 	case keys.PanelMessage:

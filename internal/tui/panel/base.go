@@ -32,7 +32,7 @@ type base struct {
 	writing  *writing
 }
 
-// writing is a text that the user writes at the bottom of a panel.
+// writing is a text that the user writes below a panel.
 type writing struct {
 	title string
 	field *edit.Editor
@@ -115,7 +115,7 @@ func (b *base) act(f func(ctx context.Context) error, done func() Outcome) {
 		func(struct{}) Outcome { return done() })
 }
 
-// ask asks before something is done that cannot be undone. Rows tell what it is about.
+// ask asks before something is done that cannot be undone. Rows give the details.
 func (b *base) ask(title, yes, no string, rows []string, agreed func()) {
 	choices := []ask.Choice{{Key: "y", Text: yes, Allow: true}, {Key: "n", Text: no}}
 	b.choose(title, choices, rows, func(choice string) {
@@ -193,7 +193,7 @@ func (w *writing) lines(b *base, width, rows int) (lines []text.Line, x, y int) 
 	return lines, v.X + 2, v.Y + 1
 }
 
-// below returns the question or the text at the bottom of a panel, its hints, and the caret's cell if there is one.
+// below returns the question or the text at the bottom, its hints, and the caret's cell if there is one.
 func (b *base) below(width, rows int) (lines []text.Line, hints []hint, x, y int, cursor bool) {
 	switch {
 	case b.confirm != nil:
@@ -216,7 +216,7 @@ type hint struct {
 // airy is the height from which a blank line follows the title.
 const airy = 20
 
-// body is what a panel shows between its title and its hints. Without a cursor, x is negative.
+// body lays out the part between title and hints. Without a cursor, x is negative.
 type body func(width, rows int) (lines []text.Line, x, y int)
 
 // frame lays out a panel.

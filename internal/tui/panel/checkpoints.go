@@ -21,7 +21,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// checkpoints lists the prompts of the session. The user can undo everything since one of them.
+// checkpoints lists the session's prompts. The user can undo everything since one of them.
 type checkpoints struct {
 	base
 	prompts []prompt // newest first
@@ -36,7 +36,7 @@ type prompt struct {
 	edits int // tool calls that changed files
 }
 
-// NewCheckpoints returns a panel of the prompts to which the user can return.
+// NewCheckpoints returns the panel for undoing prompts.
 func NewCheckpoints(o Options) Panel {
 	p := &checkpoints{base: newBase("Undo to an earlier prompt", o)}
 	p.list = dialog.NewList(nil, p.dialog())
@@ -44,7 +44,7 @@ func NewCheckpoints(o Options) Panel {
 	return p
 }
 
-// prompts returns the prompts of a session that were not undone, newest first, and when each was sent.
+// prompts returns the prompts that were not undone, newest first, and their items.
 func prompts(s *view.State) (list []prompt, items []view.Item) {
 	for i := range s.Len() {
 		item := s.Item(i)
@@ -126,14 +126,14 @@ type change struct {
 	lines      string
 }
 
-// restored is what an undo would do.
+// restored describes an undo before it happens.
 type restored struct {
 	changes []change
 	kept    []string // files that others changed as well
 	note    string
 }
 
-// preview shows what an undo would do, and asks.
+// preview shows the files that an undo would restore, and asks.
 func (p *checkpoints) preview(at int) {
 	target, n := p.prompts[at], at+1
 	load(&p.base, func(ctx context.Context) (restored, error) { return p.wouldRestore(ctx, target.seq, at == 0) }, func(r restored) Outcome {

@@ -5,7 +5,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/pager"
 )
 
-// cost shows what the session spent. It follows the session.
+// cost shows the session's spending, and follows it.
 type cost struct {
 	Pages
 	spent event.Spending
@@ -13,7 +13,7 @@ type cost struct {
 	price bool      // a price is known
 }
 
-// NewCost returns a panel of what the session spent: in total, per call, by model and by agent.
+// NewCost returns the cost panel: in total, per call, by model and by agent.
 func NewCost(o Options) Panel {
 	p := &cost{Pages: Pages{reader: reader{base: newBase("Cost", o)}}}
 	p.show()

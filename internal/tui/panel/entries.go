@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/session"
 )
 
-// entries lists the rows of a table that a command returns. The user can open and remove rows.
+// entries lists a command's table. The user can open and remove rows.
 type entries struct {
 	base
 	kind   kind
@@ -22,7 +22,7 @@ type entries struct {
 	status string
 }
 
-// kind is what the rows of a table are.
+// kind describes the rows.
 type kind struct {
 	line string // the command
 	what string // of rows, such as "rule"
@@ -118,7 +118,7 @@ func cell(cells []string, i int) string {
 	return ""
 }
 
-// NewServers returns a panel of the MCP servers.
+// NewServers returns the panel for MCP servers.
 func NewServers(o Options) Panel {
 	return newEntries("MCP servers", kind{
 		line: "/mcp",
@@ -132,7 +132,7 @@ func NewServers(o Options) Panel {
 	}, o)
 }
 
-// NewPermissions returns a panel of the permission rules with their origins.
+// NewPermissions returns the panel for permission rules.
 func NewPermissions(o Options) Panel {
 	return newEntries("Permissions", kind{
 		line: "/permissions",
@@ -147,7 +147,7 @@ func NewPermissions(o Options) Panel {
 	}, o)
 }
 
-// NewMemory returns a panel of the notes between sessions.
+// NewMemory returns the panel for notes between sessions.
 func NewMemory(o Options) Panel {
 	return newEntries("Memory", kind{
 		line: "/memory",

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/session"
 )
 
-// contexts has the titles of the tables of keys.
+// contexts has a title for each table of keys.
 var contexts = map[keys.Context]string{
 	keys.Global:     "Everywhere",
 	keys.Editor:     "In the draft",
@@ -21,7 +21,7 @@ var contexts = map[keys.Context]string{
 	keys.Panel:      "In views",
 }
 
-// NewHelp returns the help: the commands of the session, and the keys as they are bound.
+// NewHelp returns the help: the keys as they are bound, and the session's commands.
 func NewHelp(o Options) *Pages {
 	p := NewPages("Help", o)
 	p.set(p.keyTables())
@@ -84,12 +84,12 @@ func section(title string, part render.Part) pager.Section {
 
 func lower(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
-// NewResult returns a panel with what a command shows.
+// NewResult returns a panel with a command's result.
 func NewResult(title string, r session.Result, o Options) *Pages {
 	return NewPages(title, o, resultSections(r)...)
 }
 
-// NewCommand returns a panel with what a command shows once it has run, such as "/status".
+// NewCommand runs a command, such as "/status", and returns a panel that will show its result.
 func NewCommand(title, line string, o Options) *Pages {
 	p := NewPages(title, o)
 	load(&p.base, func(ctx context.Context) (session.Result, error) { return o.Handle.Run(ctx, line) }, func(r session.Result) Outcome {
@@ -99,7 +99,7 @@ func NewCommand(title, line string, o Options) *Pages {
 	return p
 }
 
-// resultSections returns the text, the tables and the diff of a command.
+// resultSections returns a result's text, tables and diff.
 func resultSections(r session.Result) []pager.Section {
 	var out []pager.Section
 	if r.Text != "" {

@@ -24,7 +24,7 @@ type window interface {
 	Lines() []text.Line
 }
 
-// reader shows a window. It scrolls and searches with the keys of the conversation.
+// reader shows a window. It scrolls and searches with the same keys as the conversation.
 type reader struct {
 	base
 	window window

@@ -38,7 +38,7 @@ type Panel interface {
 	Close()
 }
 
-// Outcome is what a key did. The program paints again if it was handled.
+// Outcome is the effect of a key. The program paints again if it was handled.
 type Outcome struct {
 	Handled bool // if not, the key is for the program, such as ctrl+q
 	// Close closes the panel. It can be set with Line or Result, which then apply to the program without the panel.
@@ -62,7 +62,7 @@ type Options struct {
 	// Post calls a function on the program's loop, does what its outcome says, and paints again. It may be called on any
 	// goroutine, also after the panel was closed.
 	Post func(func() Outcome)
-	// State returns what the conversation shows. The program changes it on its loop.
+	// State returns the state that the conversation shows. The program changes it on its loop.
 	State    func() *view.State
 	Sessions Sessions // nil: there are no saved sessions
 	Keys     *keys.Map

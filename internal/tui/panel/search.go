@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/session"
 )
 
-// Limits of a search, and how often its hits are shown.
+// Search limits, and how often new hits are shown.
 const (
 	maxHits       = 500
 	hitsInSession = 3
@@ -22,7 +22,7 @@ const (
 
 // search finds a text in all sessions while the user writes it.
 type search struct {
-	list   *dialog.List // of the sessions, to which esc returns
+	list   *dialog.List // the session list, to which esc returns
 	query  string
 	cancel context.CancelFunc
 	hits   []event.Hit

@@ -21,7 +21,7 @@ import (
 // roomy is the width from which lists show all details.
 const roomy = 72
 
-// sessions lists the saved sessions of this directory or of all, and searches their texts.
+// sessions lists saved sessions, in this directory or all, and searches their texts.
 type sessions struct {
 	base
 	current string // the session that is open
@@ -36,7 +36,7 @@ type sessions struct {
 	find  *search // while the user searches all texts
 }
 
-// NewSessions returns a panel of the saved sessions.
+// NewSessions returns the panel for saved sessions.
 func NewSessions(o Options) Panel {
 	p := &sessions{base: newBase("Sessions", o), wide: true}
 	p.list = dialog.NewList(nil, p.dialog())
@@ -48,13 +48,13 @@ func NewSessions(o Options) Panel {
 	return p
 }
 
-// saved is what a store has.
+// saved is a listing and the current session.
 type saved struct {
 	info session.Info
 	session.Listing
 }
 
-// reload reads the list again, and says what was done before.
+// reload reads the list again and shows a notice.
 func (p *sessions) reload(did string) {
 	load(&p.base, func(ctx context.Context) (s saved, err error) {
 		if s.info, err = p.o.Handle.Info(ctx); err != nil {
@@ -99,7 +99,7 @@ func (p *sessions) rows() {
 	p.list.SetRows(rows)
 }
 
-// row returns the row of a session.
+// row returns a session's row.
 func (p *sessions) row(m event.Meta) dialog.Row {
 	r := dialog.Row{Label: cmp.Or(m.Title, m.Prompt, m.ID), Detail: show.Ago(p.o.Now().Sub(m.Updated), m.Updated)}
 	if i := strings.IndexByte(r.Label, '\n'); i >= 0 {
@@ -160,7 +160,7 @@ func (p *sessions) status() string {
 	return fmt.Sprintf("%d of %s, in this directory", len(p.shown), show.Plural(len(p.all), "session"))
 }
 
-// selected returns the ID of the selected session, or "".
+// selected returns the selected session's ID, or "".
 func (p *sessions) selected() string {
 	if i := p.list.Selected(); i >= 0 {
 		return p.shown[i]
@@ -205,7 +205,7 @@ func (p *sessions) Paste(s string) Outcome {
 	return handled
 }
 
-// action does what a key of views does.
+// action handles a key that is bound in views.
 func (p *sessions) action(a keys.Action) Outcome {
 	id := p.selected()
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/session"
 )
 
-// Start is what the first start shows as long as no model can be used.
+// Start describes the first start, as long as no model can be used.
 type Start struct {
 	// Problem is why, such as "no provider has a key".
 	Problem string

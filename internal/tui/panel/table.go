@@ -5,12 +5,12 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// table is a part of a text with untrusted cells. Columns are as wide as their widest cell if there is room; the last
+// table is a render.Part with untrusted cells. Columns are as wide as their widest cell if there is room; the last
 // takes what remains.
 type table struct {
 	head []string
 	rows [][]string
-	lead text.Role // of the first column
+	lead text.Role // first column
 }
 
 const between = 2 // columns

@@ -24,14 +24,14 @@ type tasks struct {
 	Pages
 	plan  []view.Step
 	tasks []event.Task
-	waits string // the ID of the question that presents a plan, or ""
-	text  string // of this plan
+	waits string // ID of an open question that presents a plan, or ""
+	text  string // this plan
 
 	edited *edit.Editor // while the user edits the plan
 	before string       // its text at first
 }
 
-// NewTasks returns a panel of the plan and the tasks.
+// NewTasks returns the panel for the plan and the tasks.
 func NewTasks(o Options) Panel {
 	p := &tasks{Pages: Pages{reader: reader{base: newBase("Plan and tasks", o)}}}
 	p.refresh()
@@ -53,7 +53,7 @@ func sameTask(a, b event.Task) bool {
 	return a.ID == b.ID && a.Subject == b.Subject && a.Status == b.Status && a.Owner == b.Owner && slices.Equal(a.BlockedBy, b.BlockedBy)
 }
 
-// presented returns the plan that waits for the user's decision, and the ID of its question.
+// presented returns the plan that waits for the user's decision, and its question's ID.
 func presented(s *view.State) (id, plan string) {
 	for _, q := range ask.Waiting(s) {
 		if q.Kind != ask.Plan || q.Agent != "" {
@@ -109,7 +109,7 @@ func (p *tasks) done() (n int) {
 	return n
 }
 
-// box returns the box of a step or task.
+// box returns the box for a status.
 func box(status string) string {
 	switch status {
 	case "completed", "complete", "done":
