@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open) {
 		"PathsAreCompleted":                 completion,
 		"ErrorsAreTheSame":                  mistakes,
 		"WorkIsInterruptedAndContinued":     interruption,
+		"AFaceDrivesAWholeSession":          wholeSession,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -421,7 +422,8 @@ func commands(t *testing.T, r *rig) {
 	}
 }
 
-func subagents(t *testing.T, r *rig) {
+// delegating plays a model that lets a subagent count files.
+func (r *rig) delegating() {
 	r.script.Reply = func(_ int, q *llm.Request) llmtest.Turn {
 		text := ""
 		for _, m := range q.Messages {
@@ -438,6 +440,10 @@ func subagents(t *testing.T, r *rig) {
 		}
 		return llmtest.Call("spawn_agent", `{"task":"count the files"}`)
 	}
+}
+
+func subagents(t *testing.T, r *rig) {
+	r.delegating()
 	r.check(r.Submit(t.Context(), session.Input{Text: "Delegate it"}))
 	r.done()
 	list, err := r.Agents(t.Context())
