@@ -235,11 +235,11 @@ func stray(t *trial) {
 	}
 	file := filepath.Join(t.place.work, "answered")
 	t.server.play(answer{tool: t.peer.tool, args: t.peer.toolArgs("touch " + file)})
+	t.server.next(answer{pieces: []string{"Done."}})
 	if _, ok := t.ask("Begin"); !ok {
 		t.fail(row, "no request")
 		return
 	}
-	t.server.then(answer{pieces: []string{"Done."}})
 	asked := t.s.expect(has(t.peer.asks))
 	draft := strings.Repeat("y1ap", 20)
 	for _, c := range draft {
@@ -330,39 +330,66 @@ var hostile = []struct{ name, sequence string }{
 	{"OSC 8", "\x1b]8;;http://evil.example/\x07link\x1b]8;;\x07"},
 }
 
-// escapes has the model write control sequences, as text and in the output of a command.
+// escapes has the model write control sequences, and run a command whose output and whose file names contain them.
 func escapes(t *trial) {
 	if _, ok := t.begin(false); !ok {
 		return
 	}
-	t.s.mu.Lock()
-	t.s.keep = true
-	t.s.mu.Unlock()
 	text := ""
 	for _, h := range hostile {
 		text += "before " + h.sequence + " after\n\n"
 	}
 	t.server.play(answer{pieces: []string{text, "\n\nEnd of the evil."}})
-	if _, ok := t.ask("Begin"); !ok {
-		t.fail("raw control sequences from model text", "no request")
+	t.passed("raw control sequences from model text", "Begin", "End of the evil.")
+	evil := filepath.Join(t.place.work, "evil")
+	if err := os.Mkdir(evil, 0o755); err != nil {
+		t.fail("raw control sequences from output and file names", err.Error())
 		return
 	}
-	t.s.until(patience, has("End of the evil."))
+	for i, h := range hostile {
+		name := fmt.Sprintf("%d %s", i, strings.ReplaceAll(h.sequence, "/", "_"))
+		_ = os.WriteFile(filepath.Join(evil, name), []byte(text), 0o644)
+	}
+	t.server.play(answer{tool: t.peer.tool, args: t.peer.toolArgs("ls evil; cat evil/1*")})
+	t.server.next(answer{pieces: []string{"That was evil."}})
+	t.passed("raw control sequences from output and file names", "Look", "That was evil.")
+}
+
+// passed submits a prompt, agrees to what is asked until the end is shown, and says which sequences reached the terminal.
+func (t *trial) passed(row, prompt, end string) {
+	t.s.record(true)
+	defer t.s.record(false)
+	shown := t.s.expect(has(end))
+	if _, ok := t.ask(prompt); !ok {
+		t.fail(row, "no request")
+		return
+	}
+	for waiting := time.After(patience); ; {
+		select {
+		case <-shown:
+		case <-waiting:
+			t.fail(row, "the end was not shown")
+			return
+		case <-time.After(2 * time.Second):
+			if t.peer.asks != "" && strings.Contains(t.s.text(), t.peer.asks) {
+				t.s.press(t.peer.keys.allow)
+			}
+			continue
+		}
+		break
+	}
 	t.s.quiet(300*time.Millisecond, 5*time.Second)
-	t.s.mu.Lock()
-	raw := string(t.s.raw)
-	t.s.mu.Unlock()
+	raw := t.s.recorded()
 	var list []string
 	for _, h := range hostile {
 		if strings.Contains(raw, h.sequence) {
 			list = append(list, h.name)
 		}
 	}
-	words := "none"
-	if len(list) > 0 {
-		words = strings.Join(list, ", ")
+	if len(list) == 0 {
+		list = []string{"none"}
 	}
-	t.say("raw control sequences from model text", words)
+	t.say(row, strings.Join(list, ", "))
 }
 
 // What tells the ends of the long session.

@@ -30,12 +30,13 @@ type peer struct {
 type keys struct {
 	send      string
 	interrupt string
+	allow     string // agrees to an approval
 	top       string // jumps to the first line; "" if there is none
 	pageUp    string
 	erase     string // the character before the caret
 }
 
-var usual = keys{send: "\r", interrupt: "\x1b", pageUp: "\x1b[5~", erase: "\x7f"}
+var usual = keys{send: "\r", interrupt: "\x1b", allow: "\r", top: "\x1b[1;5H", pageUp: "\x1b[5~", erase: "\x7f"}
 
 // In arguments, variables and files, $URL is the server's address, $HOME the home directory and $WORK the working
 // directory.
@@ -52,7 +53,8 @@ func peers() []peer {
 			keys: keys{
 				send:      usual.send,
 				interrupt: usual.interrupt,
-				top:       "\x1b[1;5H",
+				allow:     "y\r",
+				top:       usual.top,
 				pageUp:    usual.pageUp,
 				erase:     usual.erase,
 			},

@@ -219,6 +219,20 @@ func (s *screen) sent() int64 {
 	return s.bytes
 }
 
+// record starts or ends to keep what the program sends.
+func (s *screen) record(keep bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep, s.raw = keep, nil
+}
+
+// recorded returns what the program has sent since record.
+func (s *screen) recorded() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.raw)
+}
+
 // text returns what the screen shows.
 func (s *screen) text() string {
 	s.mu.Lock()

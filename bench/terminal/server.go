@@ -21,6 +21,7 @@ type server struct {
 
 	mu     sync.Mutex
 	answer answer
+	after  *answer // the answer of all calls but the first
 	calls  []*call
 	change chan struct{} // closed and replaced whenever calls change
 }
@@ -57,14 +58,14 @@ func newServer() (*server, error) {
 func (s *server) play(a answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answer, s.calls = a, nil
+	s.answer, s.after, s.calls = a, nil, nil
 }
 
-// then sets the answer of the calls after the current one.
-func (s *server) then(a answer) {
+// next sets the answer of the calls after the next one.
+func (s *server) next(a answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answer = a
+	s.after = &a
 }
 
 // note changes a call.
@@ -116,7 +117,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{arrived: time.Now(), body: body.Bytes()}
 	var a answer
 	s.note(func() {
-		a = s.answer
+		if a = s.answer; len(s.calls) > 0 && s.after != nil {
+			a = *s.after
+		}
 		s.calls = append(s.calls, c)
 	})
 	s.send(w, r, p, a, c)
