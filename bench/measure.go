@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/reins-agent/reins/bench/process"
 )
 
 // sample is the measurement of one run.
@@ -75,25 +77,10 @@ func measure(ctx context.Context, s *server, c contestant, rounds int, verbose b
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// tree returns a process and, on Linux, its descendants.
-func tree(pid int) []int {
-	all := []int{pid}
-	lists, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
-	for _, path := range lists {
-		list, _ := os.ReadFile(path)
-		for _, f := range bytes.Fields(list) {
-			if child, err := strconv.Atoi(string(f)); err == nil {
-				all = append(all, tree(child)...)
-			}
-		}
-	}
-	return all
-}
-
 // kill kills a process and its descendants. Agents from npm are often scripts that start another program.
 func kill(pid int) error {
 	var err error
-	for _, p := range tree(pid) {
+	for _, p := range process.Tree(pid) {
 		if process, findErr := os.FindProcess(p); findErr == nil {
 			if killErr := process.Kill(); p == pid {
 				err = killErr
@@ -107,7 +94,7 @@ func kill(pid int) error {
 // peak that wait reports cannot be used, because it includes the parent's memory before exec.
 func peakMemory(pid int) int64 {
 	var sum int64
-	for _, p := range tree(pid) {
+	for _, p := range process.Tree(pid) {
 		status, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "status"))
 		_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
 		if fields := bytes.Fields(rest); len(fields) > 0 {

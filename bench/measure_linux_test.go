@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"os/exec"
 	"testing"
+
+	"github.com/reins-agent/reins/bench/process"
 )
 
 func TestTree_IncludesChildrenAndKillEndsThem(t *testing.T) {
@@ -17,7 +19,7 @@ func TestTree_IncludesChildrenAndKillEndsThem(t *testing.T) {
 	}
 	lines := bufio.NewScanner(out)
 	lines.Scan()
-	if all := tree(cmd.Process.Pid); len(all) != 2 {
+	if all := process.Tree(cmd.Process.Pid); len(all) != 2 {
 		t.Errorf("got tree %v, want two processes", all)
 	}
 	if peakMemory(cmd.Process.Pid) == 0 {

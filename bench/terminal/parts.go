@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/reins-agent/reins/bench/process"
 	"github.com/reins-agent/reins/internal/tui/tuitest"
 )
 
@@ -59,15 +60,15 @@ func start(t *trial) {
 	}
 	t.ms("start → typed key seen", took)
 	pid := t.s.cmd.Process.Pid
-	t.put("memory at start, process tree", "%.0f MB", float64(used(pid).memory)/1e6)
+	t.put("memory at start, process tree", "%.0f MB", float64(process.Used(pid).Memory)/1e6)
 	time.Sleep(3 * time.Second)
-	before, bytes := used(pid), t.s.sent()
+	before, bytes := process.Used(pid), t.s.sent()
 	const idle = 10 * time.Second
 	time.Sleep(idle)
-	after := used(pid)
+	after := process.Used(pid)
 	t.put("idle 10 s: bytes", "%.0f", float64(t.s.sent()-bytes))
-	t.put("idle 10 s: CPU", "%.2f %%", 100*float64(after.cpu-before.cpu)/float64(idle))
-	t.put("idle 10 s: switches per s", "%.1f", float64(after.switches-before.switches)/idle.Seconds())
+	t.put("idle 10 s: CPU", "%.2f %%", 100*float64(after.CPU-before.CPU)/float64(idle))
+	t.put("idle 10 s: switches per s", "%.1f", float64(after.Switches-before.Switches)/idle.Seconds())
 	t.paints("key → paint, idle", 60)
 }
 
@@ -140,11 +141,11 @@ func stream(t *trial) {
 	}
 	t.server.until(func(calls []*call) bool { return !calls[0].began.IsZero() }, patience)
 	pid := t.s.cmd.Process.Pid
-	before, bytes, began := used(pid), t.s.sent(), time.Now()
+	before, bytes, began := process.Used(pid), t.s.sent(), time.Now()
 	t.server.until(func(calls []*call) bool { return !calls[0].ended.IsZero() }, patience)
-	after := used(pid)
+	after := process.Used(pid)
 	t.put("bytes per streamed token", "%.0f", float64(t.s.sent()-bytes)/tokens)
-	t.put("CPU while streaming 60 tokens/s", "%.1f %%", 100*float64(after.cpu-before.cpu)/float64(time.Since(began)))
+	t.put("CPU while streaming 60 tokens/s", "%.1f %%", 100*float64(after.CPU-before.CPU)/float64(time.Since(began)))
 	t.s.quiet(500*time.Millisecond, 5*time.Second)
 	t.streaming("key → paint, streaming", 60)
 }
@@ -289,7 +290,7 @@ func signals(t *trial) {
 		if _, ok := t.begin(false); !ok {
 			return
 		}
-		pids := tree(t.s.cmd.Process.Pid)
+		pids := process.Tree(t.s.cmd.Process.Pid)
 		for _, sig := range way.list {
 			_ = syscall.Kill(pids[0], sig)
 			time.Sleep(way.pause)
@@ -306,7 +307,7 @@ func signals(t *trial) {
 			words = strings.Join(left, " ")
 		}
 		for _, pid := range pids {
-			if alive(pid) {
+			if process.Alive(pid) {
 				words += ", a process stays"
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 				break
@@ -416,7 +417,7 @@ func long(t *trial) {
 		}
 	}
 	pid := t.s.cmd.Process.Pid
-	t.put("memory after growing", "%.0f MB", float64(used(pid).memory)/1e6)
+	t.put("memory after growing", "%.0f MB", float64(process.Used(pid).Memory)/1e6)
 	t.paints("key → paint, long session", 60)
 	t.streaming("key → paint, long session, streaming", 60)
 	if t.peer.resume == nil {
@@ -426,7 +427,7 @@ func long(t *trial) {
 	if took, ok := t.reopen(); ok {
 		t.ms("reopen", took)
 		t.s.quiet(500*time.Millisecond, 10*time.Second)
-		t.put("memory after reopening", "%.0f MB", float64(used(t.s.cmd.Process.Pid).memory)/1e6)
+		t.put("memory after reopening", "%.0f MB", float64(process.Used(t.s.cmd.Process.Pid).Memory)/1e6)
 		t.top()
 	}
 }

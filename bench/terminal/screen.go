@@ -15,6 +15,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/reins-agent/reins/bench/process"
 	"github.com/reins-agent/reins/internal/tui/tuitest"
 )
 
@@ -261,7 +262,7 @@ func (s *screen) left() (list []string) {
 
 // end kills the program and its descendants.
 func (s *screen) end() {
-	for _, pid := range tree(s.cmd.Process.Pid) {
+	for _, pid := range process.Tree(s.cmd.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	<-s.exited
