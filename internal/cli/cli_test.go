@@ -168,7 +168,23 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 	case "forever":
 		return llmtest.Call("glob", `{"pattern":"`+strconv.Itoa(stage)+`"}`)
 	}
+	if strings.HasPrefix(prompt, "attached") {
+		return llmtest.Say(attachedTo(r))
+	}
 	return obey(prompt, stage, r)
+}
+
+// attachedTo describes the files in the last message.
+func attachedTo(r *llm.Request) (text string) {
+	for _, p := range r.Messages[len(r.Messages)-1].Parts[1:] {
+		switch p := p.(type) {
+		case llm.Text:
+			text += p.Text + "\n"
+		case llm.Image:
+			text += "image " + p.MIME + "\n"
+		}
+	}
+	return text + "end"
 }
 
 // systemPrompt returns the system prompt that applies. Later ones stand after what was said.

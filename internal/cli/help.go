@@ -27,7 +27,7 @@ type flagGroup struct {
 
 var flagGroups = []flagGroup{
 	{"Model", "provider model effort thinking fallback base-url header response-timeout cache-ttl service-tier max-tokens catalogue"},
-	{"Prompt and tools", "system append-system profile toolset tool-tier tool-allow tool-deny coder mcp-config no-mcp contract guardrails"},
+	{"Prompt and tools", "file system append-system profile toolset tool-tier tool-allow tool-deny coder mcp-config no-mcp contract guardrails"},
 	{"Permissions", "mode rules yes defer-approvals wait-for-approvals trust sandbox network writable allow-file"},
 	{"Session", "cwd continue resume fork session-id session no-save skip-damaged compact-at past-price-step"},
 	{"Limits", "max-rounds max-turns budget timeout deadline max-duration max-retries"},

@@ -25,9 +25,8 @@ const (
 // standard input. Without it, standard input that stays open but silent, as in some CI systems, is
 // ignored after inputTimeout.
 func readPrompt(ctx context.Context, h Host, args []string) (string, error) {
-	words := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "-" })
-	prompt := strings.Join(words, " ")
-	wanted := len(words) < len(args)
+	prompt := typed(args)
+	wanted := slices.Contains(args, "-")
 	if wanted || !isTerminal(h.Stdin) {
 		timeout := inputTimeout
 		if wanted {
@@ -49,6 +48,11 @@ func readPrompt(ctx context.Context, h Host, args []string) (string, error) {
 		return "", usageError{errNoPrompt}
 	}
 	return prompt, nil
+}
+
+// typed returns the prompt in the arguments, without piped input.
+func typed(args []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "-" }), " ")
 }
 
 // flagHidden tells the user and the model if a prompt has hidden characters. They may come from text that was

@@ -55,7 +55,10 @@ type opener struct {
 	asker   *asker   // asks on the terminal before there is a session
 	standby *standby // with --keep-running
 
+	words string // the part of the first prompt that was typed on the command line
+
 	system   string           // the content of --system
+	attached []llm.Part       // the files for the first prompt
 	place    saved            // where the session is saved, and what it continues
 	commands feature.Commands // prompts that use skills
 	tools    *servers         // MCP servers, or nil
@@ -134,6 +137,9 @@ func (r *opener) prepare(ctx context.Context, place saved) (k coding.Connection,
 	if err := r.readFiles(); err != nil {
 		return k, err
 	}
+	if err := r.attach(ctx, r.words); err != nil {
+		return k, err
+	}
 	if k, err = r.flags.connection.open(ctx, r.host); err != nil {
 		return k, err
 	}
@@ -206,6 +212,8 @@ func (h Host) allow(dir string, layer config.Layer, rules []string) error {
 
 // submit submits an input that may be a prompt: of an MCP server, or a skill.
 func (r *opener) submit(ctx context.Context, s *agent.Session, input string, more ...llm.Part) (agent.Outcome, error) {
+	more = append(r.attached, more...)
+	r.attached = nil // they are for the first prompt
 	parts, ok, err := r.tools.command(ctx, input)
 	switch {
 	case err != nil:

@@ -35,6 +35,7 @@ type run struct {
 	system       string
 	appendSystem string
 	allow, deny  []string
+	files        []string // attached to the prompt
 	output       string
 	yes          bool
 	trust        bool
@@ -87,7 +88,8 @@ run in another terminal.
 Every run is saved as a session. Use --continue or --resume to continue it, even
 after a crash, and "reins undo" to undo its last prompt, including file changes.
 
-A prompt "/NAME ARGS" uses a skill or a command; see "reins skills list".
+A prompt "/NAME ARGS" uses a skill or a command; see "reins skills list". Files
+are attached with --file, or by @PATH in the prompt.
 
 Piped input is added to the prompt, unless nothing arrives within 5 seconds. Use
 "-" to wait for it. Lines that you type while the agent works are sent to it as
@@ -96,6 +98,7 @@ further instructions.`,
   reins run --yes --output stream-json "Update the dependencies" > events.jsonl
   git diff | reins run "Review this diff. Change nothing."
   reins run --continue "Now update the changelog"
+  reins run -f error.png "Why does @src/login.go show this?"
   reins run "/review main..HEAD"                  # use a skill
   reins run --resume 4TKZ                         # continue interrupted work
   reins run --fork 4TKZ@57 "Try another approach"`,
@@ -138,6 +141,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.Float64Var(&o.budget, "budget", 0, "spending limit in US dollars for the session, including subagents and earlier runs (default: no limit)")
 	f.StringVar(&o.system, "system", "", "read the system prompt from `FILE` instead of using the built-in one")
 	f.StringVar(&o.appendSystem, "append-system", "", "append `TEXT` to the system prompt")
+	f.StringArrayVarP(&o.files, "file", "f", nil, "attach the text or image in `FILE` to the prompt; can be repeated")
 	f.StringSliceVar(&o.allow, "tool-allow", nil, "offer only these tools (default: all tools of the profile)")
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
 	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")

@@ -149,7 +149,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		return err
 	}
 	prompt = flagHidden(r.host, prompt)
-	r.given = prompt
+	r.given, r.words = prompt, typed(args)
 	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), runCommand)
 	if err != nil {
 		return err
@@ -357,6 +357,9 @@ const continuePrompt = "Continue the task where you stopped."
 func (r *runner) submitTo(ctx context.Context, s *shared, input string) (session.Outcome, error) {
 	if q := s.Agent().Question(); q != "" && input == "" {
 		return session.Outcome{Status: agent.StatusAwaitingInput, Question: q}, nil
+	}
+	if len(r.attached) > 0 && (input == "" || s.Agent().Question() != "") {
+		return session.Outcome{}, usagef("--file needs a prompt that is not an answer")
 	}
 	start := context.WithoutCancel(ctx) // the work itself ends with ctx
 	err := error(nil)

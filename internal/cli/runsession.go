@@ -30,6 +30,9 @@ func (r *opener) assemble(ctx context.Context, k coding.Connection, place saved)
 	if err := r.flags.checkModels(r.host, r.models, k.Provider, k.Model); err != nil {
 		return c, err
 	}
+	if err := r.checkVision(r.models, k.Provider, k.Model); err != nil {
+		return c, err
+	}
 	if r.tools, err = r.mcpServers(ctx, k); err != nil {
 		return c, err
 	}
