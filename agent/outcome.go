@@ -114,6 +114,12 @@ func (s *Session) reason(e *event.Error) error {
 	return &llm.Error{Kind: llm.ErrorKind(e.Class), Message: e.Message, Body: []byte(e.Body)}
 }
 
+// SubmitFormat is Submit with a structured result, as JSON in Outcome.Object. It works as [SubmitObject] does, with a schema
+// instead of a type: an object that does not match is returned to the model twice, with what is wrong.
+func (s *Session) SubmitFormat(ctx context.Context, format llm.OutputFormat, input ...llm.Part) (Outcome, error) {
+	return s.submit(ctx, input, event.UserInput{Output: &format})
+}
+
 // SubmitObject is Submit with a structured result. When the work is done, the model is called once more, without tools,
 // for its result as JSON that matches T's schema. Tags "json" and "jsonschema" describe the fields. The schema does not
 // affect earlier answers. T may be any type that JSON has, such as []string.

@@ -39,6 +39,11 @@ func (f Sender) Submit(ctx context.Context, input ...llm.Part) (Outcome, error) 
 	return f.session.submit(ctx, input, event.UserInput{Origin: &f.origin})
 }
 
+// SubmitFormat is [Session.SubmitFormat] with the sender's origin.
+func (f Sender) SubmitFormat(ctx context.Context, format llm.OutputFormat, input ...llm.Part) (Outcome, error) {
+	return f.session.submit(ctx, input, event.UserInput{Origin: &f.origin, Output: &format})
+}
+
 // Steer is [Session.Steer] with the sender's origin.
 func (f Sender) Steer(parts ...llm.Part) error {
 	return f.session.queue(parts, event.SteeringQueued{Origin: &f.origin})

@@ -137,6 +137,7 @@ type Edit struct {
 type Outcome struct {
 	Status   event.Status  `json:"status,omitempty"` // "" if nothing was done
 	Text     string        `json:"text,omitempty"`   // the model's last answer
+	Object   string        `json:"object,omitempty"` // structured result as JSON, if one was requested
 	Question string        `json:"question,omitempty"`
 	Limit    event.Limit   `json:"limit,omitempty"`
 	Rounds   int           `json:"rounds,omitempty"`

@@ -284,6 +284,7 @@ func outcome(out agent.Outcome, err error) Outcome {
 	o := Outcome{
 		Status:   out.Status,
 		Text:     out.Text,
+		Object:   out.Object,
 		Question: out.Question,
 		Limit:    out.Limit,
 		Rounds:   out.Rounds,

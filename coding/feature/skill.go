@@ -225,6 +225,23 @@ type Commands struct {
 	// Config is the session configuration. Its tools run the commands and read the files in the text of skills,
 	// such as !`git status` and @file, before the text is submitted. If it is nil, the model is told to do this.
 	Config *coding.Config
+	// Format requests a structured result; see [agent.Session.SubmitFormat].
+	Format *llm.OutputFormat
+}
+
+// submitter is a session, or a sender of one.
+type submitter interface {
+	Submit(ctx context.Context, input ...llm.Part) (agent.Outcome, error)
+	SubmitFormat(ctx context.Context, format llm.OutputFormat, input ...llm.Part) (agent.Outcome, error)
+}
+
+// send submits input and requests the structured result, if there is one.
+func (c Commands) send(ctx context.Context, to submitter, text string, more []llm.Part) (agent.Outcome, error) {
+	input := append([]llm.Part{llm.Text{Text: text}}, more...)
+	if c.Format != nil {
+		return to.SubmitFormat(ctx, *c.Format, input...)
+	}
+	return to.Submit(ctx, input...)
 }
 
 // Submit is agent.Session.Submit for input from a user. Input such as "/name args" invokes a skill: the session
@@ -236,7 +253,7 @@ func (c Commands) Submit(ctx context.Context, s *agent.Session, input string, mo
 		return agent.Outcome{}, llm.Errorf(llm.ErrConfiguration, "", "%v", err)
 	}
 	if inv == nil {
-		return s.Submit(ctx, append([]llm.Part{llm.Text{Text: input}}, more...)...)
+		return c.send(ctx, s, input, more)
 	}
 	if err := c.inject(ctx, inv); err != nil {
 		return agent.Outcome{}, err
@@ -246,7 +263,7 @@ func (c Commands) Submit(ctx context.Context, s *agent.Session, input string, mo
 		return agent.Outcome{}, err
 	}
 	from := s.From(event.Origin{Kind: event.OriginSkill, ID: inv.Skill.Name, Tools: inv.Skill.AllowedTools})
-	out, err := from.Submit(ctx, append([]llm.Part{llm.Text{Text: inv.Text}}, more...)...)
+	out, err := c.send(ctx, from, inv.Text, more)
 	return out, errors.Join(err, restore())
 }
 

@@ -168,11 +168,17 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 	case "forever":
 		return llmtest.Call("glob", `{"pattern":"`+strconv.Itoa(stage)+`"}`)
 	}
+	if answers, ok := strings.CutPrefix(prompt, "json\n"); ok {
+		return say(append([]string{"done"}, strings.Split(strings.TrimSpace(answers), "\n")...), stage)
+	}
 	if strings.HasPrefix(prompt, "attached") {
 		return llmtest.Say(attachedTo(r))
 	}
 	return obey(prompt, stage, r)
 }
+
+// say answers with the text for a stage. The last one is repeated.
+func say(texts []string, stage int) llmtest.Turn { return llmtest.Say(texts[min(stage, len(texts)-1)]) }
 
 // attachedTo describes the files in the last message.
 func attachedTo(r *llm.Request) (text string) {

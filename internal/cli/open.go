@@ -57,11 +57,12 @@ type opener struct {
 
 	words string // the part of the first prompt that was typed on the command line
 
-	system   string           // the content of --system
-	attached []llm.Part       // the files for the first prompt
-	place    saved            // where the session is saved, and what it continues
-	commands feature.Commands // prompts that use skills
-	tools    *servers         // MCP servers, or nil
+	system   string            // the content of --system
+	attached []llm.Part        // the files for the first prompt
+	format   *llm.OutputFormat // of the results; nil if they are texts
+	place    saved             // where the session is saved, and what it continues
+	commands feature.Commands  // prompts that use skills
+	tools    *servers          // MCP servers, or nil
 	models   *llm.Catalogue
 
 	ready chan struct{}  // closed when there is a session
@@ -148,6 +149,7 @@ func (r *opener) prepare(ctx context.Context, place saved) (k coding.Connection,
 		Provider: k.Provider,
 		Warn:     func(err error) { notef(r.host, "%v", err) },
 		Exists:   exists,
+		Format:   r.format,
 	}
 	return k, nil
 }
@@ -328,6 +330,12 @@ func (r *opener) readFiles() error {
 	for _, name := range r.flags.mcpConfig {
 		if _, err := r.host.readServers(filepath.Dir(name), filepath.Base(name), config.LayerFlag); err != nil {
 			return usagef("--mcp-config: %w", err)
+		}
+	}
+	if name := r.flags.schema; name != "" {
+		var err error
+		if r.format, err = readSchema(name); err != nil {
+			return usagef("--json-schema: %w", err)
 		}
 	}
 	if r.flags.system == "" {

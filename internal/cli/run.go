@@ -36,6 +36,7 @@ type run struct {
 	appendSystem string
 	allow, deny  []string
 	files        []string // attached to the prompt
+	schema       string   // file with the JSON Schema of the result
 	output       string
 	yes          bool
 	trust        bool
@@ -103,7 +104,7 @@ further instructions.`,
   reins run --resume 4TKZ                         # continue interrupted work
   reins run --fork 4TKZ@57 "Try another approach"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := newView(h, o.output)
+			v, err := o.view(h)
 			if err != nil {
 				return err
 			}
@@ -117,6 +118,14 @@ further instructions.`,
 	o.connection.flags(h, cmd)
 	o.flags(h, cmd)
 	return cmd
+}
+
+// view returns how the run is shown.
+func (o run) view(h Host) (face, error) {
+	if o.schema != "" && o.output == "text" {
+		return newObjectView(h), nil
+	}
+	return newView(h, o.output)
 }
 
 const tierHelp = "tools that the model sees from the start: lean (only four, with a short prompt), core, advanced or all; " +
@@ -145,6 +154,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringSliceVar(&o.allow, "tool-allow", nil, "offer only these tools (default: all tools of the profile)")
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
 	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")
+	f.StringVar(&o.schema, "json-schema", "", "require a result that matches the JSON Schema in `FILE`, and print only that as JSON")
 	f.StringVar(&o.mode, "mode", string(policy.ModeDefault), modeHelp)
 	f.StringVar(&o.rules, "rules", "", rulesHelp+", in addition to the configuration")
 	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; deny rules, protected paths and the sandbox still apply")

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -107,6 +108,7 @@ func (r *runner) result(ctx context.Context) result {
 	res := result{
 		Type:       "result",
 		Text:       r.out.Text,
+		Object:     json.RawMessage(r.out.Object),
 		Question:   r.out.Question,
 		Limit:      r.out.Limit,
 		Rounds:     r.out.Rounds,
@@ -355,11 +357,12 @@ const continuePrompt = "Continue the task where you stopped."
 // submitTo gives the agent input, and waits for the end of the work. Without input, it continues interrupted work or
 // repeats the agent's question.
 func (r *runner) submitTo(ctx context.Context, s *shared, input string) (session.Outcome, error) {
-	if q := s.Agent().Question(); q != "" && input == "" {
-		return session.Outcome{Status: agent.StatusAwaitingInput, Question: q}, nil
+	q := s.Agent().Question()
+	if (len(r.attached) > 0 || r.format != nil) && (input == "" || q != "") {
+		return session.Outcome{}, usagef("--file and --json-schema need a prompt that is not an answer")
 	}
-	if len(r.attached) > 0 && (input == "" || s.Agent().Question() != "") {
-		return session.Outcome{}, usagef("--file needs a prompt that is not an answer")
+	if q != "" && input == "" {
+		return session.Outcome{Status: agent.StatusAwaitingInput, Question: q}, nil
 	}
 	start := context.WithoutCancel(ctx) // the work itself ends with ctx
 	err := error(nil)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -20,10 +21,11 @@ import (
 type textView struct {
 	itemText  // its colour means that side is coloured and has a status line
 	out, side io.Writer
-	live      bool // out is a terminal: text is shown as it arrives
-	styled    bool // it is the same terminal as side: lines of text are styled, and the last one is in the status
-	watched   bool // side is a terminal
-	inputs    bool // the user's inputs are shown, because they come from elsewhere
+	object    io.Writer // for the structured result; nil if there is none
+	live      bool      // out is a terminal: text is shown as it arrives
+	styled    bool      // it is the same terminal as side: lines of text are styled, and the last one is in the status
+	watched   bool      // side is a terminal
+	inputs    bool      // the user's inputs are shown, because they come from elsewhere
 
 	mu       sync.Mutex
 	midLine  bool   // out is in the middle of a line
@@ -34,6 +36,7 @@ type textView struct {
 	stream   show.Stream
 	state    view.State
 	seen     map[string]bool // diffs shown by a question
+	muted    bool            // the model writes the structured result, which is shown in the end
 	dropped  bool            // it was shown that the server left out thinking
 	asking   bool            // a question waits for its answer
 	held     []event.Record  // events since the question
@@ -77,13 +80,17 @@ func (v *textView) display(r event.Record) error {
 	changed := v.state.Apply(r)
 	a, _ := v.state.Agent(r.Agent)
 	prefix := agentPrefix(a)
-	switch r.Data.(type) {
+	switch d := r.Data.(type) {
+	case event.SteeringInjected:
+		if r.Agent == "" {
+			v.muted = v.object != nil && d.Source == event.SourceObject
+		}
 	case event.TextDelta, event.ReasoningDelta, event.ArgumentsDelta:
-		if v.live && r.Agent == "" {
+		if v.live && r.Agent == "" && !v.muted {
 			v.hear(changed)
 		}
 	case event.TextEnd:
-		if r.Agent == "" {
+		if r.Agent == "" && !v.muted {
 			v.hear(changed)
 			v.endText()
 		}
@@ -379,5 +386,5 @@ func (v *textView) finish(r result) error {
 	default:
 		fmt.Fprintln(v.side, "session "+r.SessionID)
 	}
-	return v.err
+	return cmp.Or(v.err, printObject(v.object, r))
 }

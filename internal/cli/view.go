@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -108,6 +109,7 @@ type result struct {
 	Type       string             `json:"type"` // "result"
 	Outcome    agent.Status       `json:"outcome"`
 	Text       string             `json:"text"`
+	Object     json.RawMessage    `json:"object,omitempty"` // with --json-schema
 	Question   string             `json:"question,omitempty"`
 	Questions  []event.Question   `json:"questions,omitempty"` // the same, as a list
 	Limit      event.Limit        `json:"limit,omitempty"`
