@@ -168,6 +168,9 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 	case "forever":
 		return llmtest.Call("glob", `{"pattern":"`+strconv.Itoa(stage)+`"}`)
 	}
+	if strings.HasPrefix(prompt, "Review the changes since ") {
+		return reviewReply(r, stage)
+	}
 	if answers, ok := strings.CutPrefix(prompt, "json\n"); ok {
 		return say(append([]string{"done"}, strings.Split(strings.TrimSpace(answers), "\n")...), stage)
 	}
@@ -177,12 +180,31 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 	return obey(prompt, stage, r)
 }
 
+// reviewReply plays a reviewer that tries to change a file and finds a problem, some of it invented.
+func reviewReply(r *llm.Request, stage int) llmtest.Turn {
+	if stage == 0 {
+		return llmtest.Call("write_file", `{"file_path":"hacked.txt","content":"x"}`)
+	}
+	return say([]string{
+		attachedTo(r),
+		`{"summary":"It divides\nby zero.","findings":[
+			{"file":"calc.go","line":7,"severity":"terrible","title":"no test","detail":"Add one."},
+			{"file":"../outside.go","line":1,"severity":"error","title":"outside","detail":""},
+			{"file":"invented.go","line":1,"severity":"error","title":"invented","detail":""},
+			{"file":"calc.go","line":3,"severity":"error","title":"division \u001b[2J by zero","detail":"n may be 0."}]}`,
+	}, stage-1)
+}
+
 // say answers with the text for a stage. The last one is repeated.
 func say(texts []string, stage int) llmtest.Turn { return llmtest.Say(texts[min(stage, len(texts)-1)]) }
 
-// attachedTo describes the files in the last message.
+// attachedTo describes the files in the last prompt.
 func attachedTo(r *llm.Request) (text string) {
-	for _, p := range r.Messages[len(r.Messages)-1].Parts[1:] {
+	i := len(r.Messages) - 1
+	for r.Messages[i].Role != llm.RoleUser || r.Messages[i].Text() == "" {
+		i--
+	}
+	for _, p := range r.Messages[i].Parts[1:] {
 		switch p := p.(type) {
 		case llm.Text:
 			text += p.Text + "\n"

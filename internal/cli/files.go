@@ -45,7 +45,7 @@ func (r *opener) attach(ctx context.Context, words string) error {
 	if err != nil {
 		return err
 	}
-	a := attachments{dir: realpath.Resolve(dir), may: r.flags.permitted}
+	a := attachments{parts: r.attached, dir: realpath.Resolve(dir), may: r.flags.permitted}
 	a.note = func(format string, args ...any) { notef(r.host, format, args...) }
 	for _, name := range r.flags.files {
 		if err := a.addFile(ctx, name); err != nil {

@@ -39,6 +39,7 @@ type run struct {
 	schema       string   // file with the JSON Schema of the result
 	output       string
 	yes          bool
+	reads        bool // deny what changes something
 	trust        bool
 	mode, rules  string
 	boxed        boxFlags
@@ -112,7 +113,9 @@ further instructions.`,
 			if cmd.Flags().Changed("budget") && o.budget == 0 {
 				o.wrong = usagef("--budget 0 allows no model calls: give an amount such as 0.50, or omit --budget for no limit")
 			}
-			return newRunner(h, v, o).run(cmd.Context(), args)
+			r := newRunner(h, v, o)
+			r.words = typed(args)
+			return r.run(cmd.Context(), args)
 		},
 	}
 	o.connection.flags(h, cmd)

@@ -151,7 +151,7 @@ func (r *runner) work(ctx context.Context, stop context.CancelCauseFunc, args []
 		return err
 	}
 	prompt = flagHidden(r.host, prompt)
-	r.given, r.words = prompt, typed(args)
+	r.given = prompt
 	place, err := r.flags.place(ctx, r.host, cmp.Or(r.flags.dir, "."), runCommand)
 	if err != nil {
 		return err

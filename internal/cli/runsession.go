@@ -112,6 +112,9 @@ func (r *opener) config(k coding.Connection, place saved) (coding.Config, error)
 	if o.yes {
 		c.Session.Policy = yes{o.permitted.rules}
 	}
+	if o.reads {
+		c.Session.Policy = reading{o.permitted.rules}
+	}
 	for _, name := range o.fallback {
 		if m, ok := conf.Catalogue.Resolve(k.Provider, name); ok {
 			name = m.ID

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/internal/gitrisk"
+)
+
+// repo is the git repository that the user works in.
+type repo struct {
+	top   string // the directory with its files
+	index string // another index; "" means the repository's
+	git   string // its git directory
+}
+
+// readingGit are options with which git runs no hooks, monitors, pagers and signature checks.
+var readingGit = []string{
+	"--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.hooksPath=" + os.DevNull,
+	"-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "color.ui=false",
+	"-c", "diff.ignoreSubmodules=dirty",
+}
+
+// plainDiff are arguments of git diff with which it runs no programs for its output.
+var plainDiff = []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short"}
+
+// openRepo finds the repository around a directory.
+func openRepo(ctx context.Context, dir string) (r repo, err error) {
+	out, err := repo{top: dir}.run(ctx, "rev-parse", "--show-toplevel", "--absolute-git-dir")
+	if err != nil {
+		return r, usageError{err}
+	}
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(lines) != 2 {
+		return r, usagef("the path of the repository has a line break, which is not supported")
+	}
+	return repo{top: filepath.FromSlash(lines[0]), git: filepath.FromSlash(lines[1])}, nil
+}
+
+// run runs a git command that only reads, in a way that runs no programs of the repository except filters. See
+// [repo.filters].
+func (r repo) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", append(slices.Clone(readingGit), args...)...)
+	cmd.Dir = r.top
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "LC_ALL=C")
+	if r.index != "" {
+		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+r.index)
+	}
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	err := cmd.Run()
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.As(err, &failed):
+		return "", fmt.Errorf("git %s: %s", args[0], strings.TrimPrefix(strings.TrimSpace(problem.String()), "fatal: "))
+	}
+	return out.String(), err
+}
+
+// line returns the output of a git command without the line break at its end.
+func (r repo) line(ctx context.Context, args ...string) (string, error) {
+	out, err := r.run(ctx, args...)
+	return strings.TrimRight(out, "\r\n"), err
+}
+
+// list returns the elements in the output of a git command with -z.
+func (r repo) list(ctx context.Context, args ...string) ([]string, error) {
+	out, err := r.run(ctx, args...)
+	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 }), err
+}
+
+// filters returns which program of the repository's configuration git might run when it compares files, or "".
+func (r repo) filters(ctx context.Context) (string, error) {
+	e, err := local.New(local.Config{Dir: r.top})
+	if err != nil {
+		return "", err
+	}
+	defer e.Close()
+	return gitrisk.Runs(ctx, e, r.top), nil
+}
+
+// checkFilters returns an error if git might run a program that an untrusted repository configures.
+func (r repo) checkFilters(ctx context.Context, h Host) error {
+	if h.trusted(r.top) {
+		return nil
+	}
+	why, err := r.filters(ctx)
+	if err == nil && why != "" {
+		err = usagef("git might run a program that the repository configures: %s; review it, and trust the project with \"reins trust\"", why)
+	}
+	return err
+}
