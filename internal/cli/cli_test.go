@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -171,6 +173,9 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 	if strings.HasPrefix(prompt, "Review the changes since ") {
 		return reviewReply(r, stage)
 	}
+	if strings.HasPrefix(prompt, "Write the message for these changes.") {
+		return commitReply(r)
+	}
 	if answers, ok := strings.CutPrefix(prompt, "json\n"); ok {
 		return say(append([]string{"done"}, strings.Split(strings.TrimSpace(answers), "\n")...), stage)
 	}
@@ -193,6 +198,18 @@ func reviewReply(r *llm.Request, stage int) llmtest.Turn {
 			{"file":"invented.go","line":1,"severity":"error","title":"invented","detail":""},
 			{"file":"calc.go","line":3,"severity":"error","title":"division \u001b[2J by zero","detail":"n may be 0."}]}`,
 	}, stage-1)
+}
+
+// commitReply plays a model that repeats the changed lines of the diff in the message.
+func commitReply(r *llm.Request) llmtest.Turn {
+	var body []string
+	for line := range strings.Lines(attachedTo(r)) {
+		if strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "+++") || strings.HasPrefix(line, "The author says") {
+			body = append(body, strings.TrimSpace(line))
+		}
+	}
+	b, _ := json.Marshal(map[string]string{"subject": fmt.Sprintf("Change\nfiles with %d tools", len(r.Tools)), "body": strings.Join(body, "\n")})
+	return llmtest.Say(string(b))
 }
 
 // say answers with the text for a stage. The last one is repeated.

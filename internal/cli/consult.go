@@ -20,7 +20,8 @@ type consultation[T any] struct {
 	run
 	task  string
 	parts []llm.Part // what the task is about
-	// system replaces the system prompt. The model then has no tools. Otherwise it can use the tools that only read.
+	// system replaces the system prompt. The model then has no tools and answers at once. Otherwise it can use the tools that
+	// only read, and is asked for the answer when its work is done.
 	system string
 }
 
@@ -39,26 +40,49 @@ func (c consultation[T]) ask(ctx context.Context, h Host) (answer T, res result,
 	if err != nil {
 		return answer, res, err
 	}
-	format := form.Output()
-	if !isTerminal(h.Stdin) {
+	if c.system != "" || !isTerminal(h.Stdin) {
 		h.Stdin = strings.NewReader("") // it is not a part of the task
 	}
 	c.reads = true
 	if c.system != "" {
-		c.allow = []string{}
+		return c.askAtOnce(ctx, h, form)
 	}
+	format := form.Output()
+	res, err = c.carryOut(ctx, h, c.task, &format)
+	switch {
+	case len(res.Object) > 0:
+		err = json.Unmarshal(res.Object, &answer)
+	case err == nil:
+		err = fmt.Errorf("the model gave no result: %s", res.Outcome)
+	}
+	return answer, res, err
+}
+
+// askAtOnce gets the answer in one model call, or in a second one if the first answer is not valid.
+func (c consultation[T]) askAtOnce(ctx context.Context, h Host, form *objects.Form) (answer T, res result, err error) {
+	c.allow = []string{}
+	task := c.task + "\n\n" + form.Ask()
+	for range 2 {
+		if res, err = c.carryOut(ctx, h, task, nil); err != nil {
+			return answer, res, err
+		}
+		err = form.Decode(form.Extract(llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: res.Text}}}), &answer)
+		if err == nil {
+			return answer, res, nil
+		}
+	}
+	return answer, res, fmt.Errorf("the model's answer cannot be used: %w", err)
+}
+
+// carryOut runs a task and returns the result.
+func (c consultation[T]) carryOut(ctx context.Context, h Host, task string, format *llm.OutputFormat) (result, error) {
 	text := newObjectView(h)
-	text.object = io.Discard
+	text.object, text.muted = io.Discard, format == nil
 	view := &resultView{textView: text}
 	r := newRunner(h, view, c.run)
-	r.attached, r.format, r.system = c.parts, &format, c.system
-	if err := r.run(ctx, []string{c.task}); err != nil && view.got.Object == nil {
-		return answer, view.got, err
-	}
-	if view.got.Object == nil {
-		return answer, view.got, fmt.Errorf("the model gave no result: %s", view.got.Outcome)
-	}
-	return answer, view.got, json.Unmarshal(view.got.Object, &answer)
+	r.attached, r.format, r.system = c.parts, format, c.system
+	err := r.run(ctx, []string{task})
+	return view.got, err
 }
 
 // resultView is a textView that also keeps the result.

@@ -44,7 +44,7 @@ func newObjectView(h Host) *textView {
 
 // printObject prints the object of a result as it was checked.
 func printObject(w io.Writer, r result) error {
-	if w == nil || r.Object == nil {
+	if w == nil || len(r.Object) == 0 {
 		return nil
 	}
 	return printJSON(w, r.Object)
