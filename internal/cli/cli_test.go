@@ -173,6 +173,9 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 	if strings.HasPrefix(prompt, "Review the changes since ") {
 		return reviewReply(r, stage)
 	}
+	if strings.HasPrefix(prompt, "Improve the first version of AGENTS.md") {
+		return say([]string{"I have read it.", `{"text":"# Project\n\nBuild with go build ./..., with care.\u001b[2J"}`}, stage)
+	}
 	if strings.HasPrefix(prompt, "Write the message for these changes.") {
 		return commitReply(r)
 	}
