@@ -13,7 +13,7 @@ const (
 	OriginWebhook  OriginKind = "webhook"  // a webhook delivery
 	OriginHook     OriginKind = "hook"     // a host hook
 	OriginMail     OriginKind = "mail"     // another agent
-	OriginWorktree OriginKind = "worktree" // the worktree in which the agent works is gone
+	OriginWorktree OriginKind = "worktree" // the session begins in a worktree, or its worktree is gone
 )
 
 // Origin is the sender of a message that the user did not write, or not alone. Hosts and decisions read it instead of

@@ -27,6 +27,7 @@ type worktrees struct {
 	store   worktree.Store
 	home    env.Environment // the session's environment outside worktrees
 	session *agent.Session
+	first   string // the name of the worktree that a new session begins in; "" means none
 
 	mu      sync.Mutex
 	open    map[string]*worktree.Tree // by ID
@@ -35,12 +36,20 @@ type worktrees struct {
 
 // Worktrees lets the agent and its subagents work in copies of a git repository. It has no effect without a state
 // directory, and in an environment that the host made.
-func Worktrees() coding.Extension {
+func Worktrees() coding.Extension { return beginIn("") }
+
+// InWorktree is [Worktrees] for a new session that begins in a new worktree with this name.
+func InWorktree(name string) coding.Extension { return beginIn(name) }
+
+func beginIn(first string) coding.Extension {
 	return func(_ context.Context, h *coding.Host) (coding.Feature, error) {
-		if h.Elsewhere == nil {
+		switch {
+		case h.Elsewhere == nil && first != "":
+			return coding.Feature{}, errors.New("a worktree needs a state directory, and the environment of this machine")
+		case h.Elsewhere == nil:
 			return coding.Feature{}, nil
 		}
-		w := &worktrees{home: h.Env, open: map[string]*worktree.Tree{}}
+		w := &worktrees{home: h.Env, open: map[string]*worktree.Tree{}, first: first}
 		w.store = worktree.Store{Dir: h.State.Worktrees(), Env: h.Elsewhere, Trusted: h.Trusted, Wait: 10 * time.Second}
 		return coding.Feature{
 			Tools:     []tool.Tool{w.enterTool(), w.exitTool()},
@@ -124,6 +133,9 @@ const (
 // follow sets the session. A resumed session continues in its worktree.
 func (w *worktrees) follow(ctx context.Context, s *agent.Session, meta event.Meta) error {
 	w.session = s
+	if w.first != "" && meta.ID == "" {
+		return w.begin(ctx)
+	}
 	if meta.ID == "" || meta.Foreign() || meta.Dir != w.home.Info().Dir {
 		return nil
 	}
@@ -137,6 +149,22 @@ func (w *worktrees) follow(ctx context.Context, s *agent.Session, meta event.Met
 		return s.From(event.Origin{Kind: event.OriginWorktree, ID: id}).Steer(llm.Text{Text: gone})
 	}
 	return err
+}
+
+// begin makes a new session work in a new worktree. The message to the model is also the record of it.
+func (w *worktrees) begin(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, err := w.get(ctx, w.home, "", worktree.Options{Name: w.first})
+	if err != nil {
+		return err
+	}
+	if err := w.settle(ctx, t); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("[You work in worktree %s at %s (branch %s), a copy of the last commit of %s. Stay there. The branch is saved when you are done.]",
+		t.Name(), t.Dir(), t.Branch(), w.home.Info().Dir)
+	return w.session.From(event.Origin{Kind: event.OriginWorktree, ID: t.ID}).Steer(llm.Text{Text: text})
 }
 
 // recorded returns the worktree that the session works in according to its records.
@@ -163,7 +191,11 @@ func (w *worktrees) after(id string, d event.Data) string {
 			return ""
 		}
 	case event.SteeringQueued:
-		if id != "" && d.Origin != nil && d.Origin.Kind == event.OriginWorktree && d.Origin.ID == id {
+		switch {
+		case d.Origin == nil || d.Origin.Kind != event.OriginWorktree:
+		case id == "": // the session begins in it
+			return d.Origin.ID
+		case id == d.Origin.ID: // it is gone
 			return ""
 		}
 	case event.SessionResume:

@@ -176,6 +176,9 @@ func reply(_ int, r *llm.Request) llmtest.Turn {
 	if strings.HasPrefix(prompt, "Improve the first version of AGENTS.md") {
 		return say([]string{"I have read it.", `{"text":"# Project\n\nBuild with go build ./..., with care.\u001b[2J"}`}, stage)
 	}
+	if strings.HasPrefix(prompt, "Choose the best attempt") {
+		return judgeReply(r)
+	}
 	if strings.HasPrefix(prompt, "Write the message for these changes.") {
 		return commitReply(r)
 	}
@@ -213,6 +216,17 @@ func commitReply(r *llm.Request) llmtest.Turn {
 	}
 	b, _ := json.Marshal(map[string]string{"subject": fmt.Sprintf("Change\nfiles with %d tools", len(r.Tools)), "body": strings.Join(body, "\n")})
 	return llmtest.Say(string(b))
+}
+
+// judgeReply plays a judge that chooses the attempt with the file "good".
+func judgeReply(r *llm.Request) llmtest.Turn {
+	best := 0
+	for text := range strings.SplitSeq(attachedTo(r), "</attempt>") {
+		if strings.Contains(text, "b/good") {
+			_, _ = fmt.Sscanf(strings.TrimSpace(text), `<attempt number="%d">`, &best)
+		}
+	}
+	return llmtest.Say(fmt.Sprintf(`{"best":%d,"why":"model %s"}`, best, r.Model))
 }
 
 // say answers with the text for a stage. The last one is repeated.

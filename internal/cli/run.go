@@ -37,6 +37,9 @@ type run struct {
 	allow, deny  []string
 	files        []string // attached to the prompt
 	schema       string   // file with the JSON Schema of the result
+	inTree       bool     // work in a new worktree, and leave a branch
+	tree         string   // the name of the worktree; "" means none
+	attempts     attempts
 	output       string
 	yes          bool
 	reads        bool // deny what changes something
@@ -109,9 +112,15 @@ further instructions.`,
 			if err != nil {
 				return err
 			}
+			if o.inTree {
+				o.tree = newTreeName()
+			}
 			o.wrong = emptyFlag(cmd, "session-id", "resume", "fork")
 			if cmd.Flags().Changed("budget") && o.budget == 0 {
 				o.wrong = usagef("--budget 0 allows no model calls: give an amount such as 0.50, or omit --budget for no limit")
+			}
+			if o.attempts.given() {
+				return o.attempts.run(cmd, h, o, args)
 			}
 			r := newRunner(h, v, o)
 			r.words = typed(args)
@@ -158,6 +167,8 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
 	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")
 	f.StringVar(&o.schema, "json-schema", "", "require a result that matches the JSON Schema in `FILE`, and print only that as JSON")
+	f.BoolVar(&o.inTree, "worktree", false, "work in a new git worktree of the last commit, and leave the changes as a branch")
+	o.attempts.flags(f)
 	f.StringVar(&o.mode, "mode", string(policy.ModeDefault), modeHelp)
 	f.StringVar(&o.rules, "rules", "", rulesHelp+", in addition to the configuration")
 	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; deny rules, protected paths and the sandbox still apply")

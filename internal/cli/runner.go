@@ -42,6 +42,7 @@ type runner struct {
 	id        string
 	elsewhere bool // the session belongs to another directory
 	out       session.Outcome
+	left      *leftTree        // with --worktree
 	questions []event.Question // that the agent waits for
 	pending   []pendingJSON    // calls that wait for an approval
 	warnings  []string         // of all agents
@@ -73,6 +74,9 @@ func (r *runner) run(ctx context.Context, prompt []string) error {
 	go func() {
 		defer close(done)
 		_ = r.guard(func() error { return r.work(ctx, stop, prompt) })
+		if r.flags.inTree {
+			_ = r.guard(func() error { return r.saveTree(context.WithoutCancel(ctx)) })
+		}
 	}()
 	select {
 	case <-done:
@@ -114,6 +118,7 @@ func (r *runner) result(ctx context.Context) result {
 		Rounds:     r.out.Rounds,
 		Refused:    refused,
 		Warnings:   r.warnings,
+		Worktree:   r.left,
 		missing:    missing,
 		refusal:    r.refusal,
 		DurationMS: time.Since(r.start).Milliseconds(),

@@ -137,6 +137,9 @@ func (o run) prompt(h Host) coding.PromptConfig {
 func (r *opener) features() ([]coding.Extension, error) {
 	o := r.flags
 	list := []coding.Extension{feature.Worktrees()}
+	if o.tree != "" {
+		list = []coding.Extension{feature.InWorktree(o.tree)}
+	}
 	if r.standby != nil {
 		list = append(list, r.standby.schedule.Attach)
 	}
@@ -243,6 +246,8 @@ func (o run) checkSaved() error {
 		return usagef("--resume, --continue and --fork cannot be combined")
 	case ways > 0 && o.noSave:
 		return usagef("--no-save cannot be combined with --resume, --continue or --fork")
+	case (ways > 0 || o.noSave) && (o.inTree || o.attempts.given()):
+		return usagef("--worktree and --attempts cannot be combined with --resume, --continue, --fork or --no-save")
 	case o.id != "" && (o.resume != "" || o.continueLast):
 		return usagef("--session-id cannot be combined with --resume or --continue")
 	}

@@ -122,6 +122,8 @@ type result struct {
 	Models     []event.ModelSpent `json:"models,omitempty"`
 	Turns      int                `json:"turns"`
 	Rounds     int                `json:"rounds"`
+	Worktree   *leftTree          `json:"worktree,omitempty"` // with --worktree and --attempts
+	Attempts   []*attempt         `json:"attempts,omitempty"` // with --attempts
 	DurationMS int64              `json:"duration_ms"`
 	SessionID  string             `json:"session_id"`
 	ExitCode   int                `json:"exit_code"`

@@ -304,6 +304,20 @@ func (t *Tree) Remove(ctx context.Context) error {
 	if err := t.Clean(ctx); err != nil {
 		return err
 	}
+	return t.remove()
+}
+
+// Discard closes and deletes the worktree with all its changes.
+func (t *Tree) Discard() error {
+	if t.env != nil {
+		if err := t.env.Close(); err != nil {
+			return err
+		}
+	}
+	return t.remove()
+}
+
+func (t *Tree) remove() error {
 	// A worktree without its description file is no longer listed, even if this process is killed now.
 	if err := os.Remove(filepath.Join(t.place, infoFile)); err != nil {
 		return err
