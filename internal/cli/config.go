@@ -26,7 +26,7 @@ environment variables and from flags. "reins config path" lists the files, and
 		Example: `  reins config show --origin
   reins config set model claude-opus-5-5
   reins config set --project --add permissions.deny "Read(.env)"`,
-	}, newConfigShow(h), newConfigGet(h), newConfigSet(h), newConfigUnset(h), newConfigPath(h), newConfigSchema(h))
+	}, newConfigShow(h), newConfigGet(h), newConfigSet(h), newConfigUnset(h), newConfigEdit(h), newConfigPath(h), newConfigSchema(h))
 }
 
 func newConfigShow(h Host) *cobra.Command {
