@@ -30,6 +30,7 @@ func (c *consultation[T]) flags(h Host, cmd *cobra.Command) {
 	c.run.flags(h, &cobra.Command{}) // sets the defaults
 	c.connection.flags(h, cmd)
 	cmd.Flags().StringVar(&c.effort, "effort", "", effortHelp)
+	c.level.flags(cmd.Flags())
 	cmd.Flags().Float64Var(&c.budget, "budget", 0, "spending limit in US dollars (default: no limit)")
 }
 
@@ -42,6 +43,9 @@ func (c consultation[T]) ask(ctx context.Context, h Host) (answer T, res result,
 	}
 	if c.system != "" || !isTerminal(h.Stdin) {
 		h.Stdin = strings.NewReader("") // it is not a part of the task
+	}
+	if err := c.level.check(); err != nil {
+		return answer, res, err
 	}
 	c.reads = true
 	if c.system != "" {
@@ -77,7 +81,7 @@ func (c consultation[T]) askAtOnce(ctx context.Context, h Host, form *objects.Fo
 // carryOut runs a task and returns the result.
 func (c consultation[T]) carryOut(ctx context.Context, h Host, task string, format *llm.OutputFormat) (result, error) {
 	text := newObjectView(h)
-	text.object, text.muted = io.Discard, format == nil
+	text.object, text.muted, text.level = io.Discard, format == nil, c.level
 	view := &resultView{textView: text}
 	r := newRunner(h, view, c.run)
 	r.attached, r.format, r.system = c.parts, format, c.system

@@ -26,6 +26,7 @@ type connection struct {
 	responseTimeout                     string
 	headers                             []string
 	debug                               bool
+	level                               verbosity
 
 	entries []connect.Entry // from the configuration
 	parsed  *pflag.FlagSet  // nil if there is no command line
@@ -59,7 +60,7 @@ func (c connection) open(ctx context.Context, h Host) (coding.Connection, error)
 	if err == nil {
 		noteModel(h, k.Catalogue, k.Provider, k.Alias, k.Model)
 	}
-	if err == nil && len(k.Keys) > 0 {
+	if err == nil && len(k.Keys) > 0 && !c.level.quiet {
 		notef(h, "using %s, the first of the providers with a key (%s); choose another with --provider, REINS_PROVIDER or \"reins config set provider NAME\"",
 			k.Provider, strings.Join(k.Keys, ", "))
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -115,7 +116,7 @@ further instructions.`,
 			if o.inTree {
 				o.tree = newTreeName()
 			}
-			o.wrong = emptyFlag(cmd, "session-id", "resume", "fork")
+			o.wrong = cmp.Or(o.level.check(), emptyFlag(cmd, "session-id", "resume", "fork"))
 			if cmd.Flags().Changed("budget") && o.budget == 0 {
 				o.wrong = usagef("--budget 0 allows no model calls: give an amount such as 0.50, or omit --budget for no limit")
 			}
@@ -134,10 +135,14 @@ further instructions.`,
 
 // view returns how the run is shown.
 func (o run) view(h Host) (face, error) {
+	v, err := newView(h, o.output)
 	if o.schema != "" && o.output == "text" {
-		return newObjectView(h), nil
+		v = newObjectView(h)
 	}
-	return newView(h, o.output)
+	if text, ok := v.(*textView); ok {
+		text.level = o.level
+	}
+	return v, err
 }
 
 const tierHelp = "tools that the model sees from the start: lean (only four, with a short prompt), core, advanced or all; " +
@@ -165,6 +170,7 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringArrayVarP(&o.files, "file", "f", nil, "attach the text or image in `FILE` to the prompt; can be repeated")
 	f.StringSliceVar(&o.allow, "tool-allow", nil, "offer only these tools (default: all tools of the profile)")
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
+	o.level.flags(f)
 	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")
 	f.StringVar(&o.schema, "json-schema", "", "require a result that matches the JSON Schema in `FILE`, and print only that as JSON")
 	f.BoolVar(&o.inTree, "worktree", false, "work in a new git worktree of the last commit, and leave the changes as a branch")

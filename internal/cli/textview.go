@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ type textView struct {
 	itemText  // its colour means that side is coloured and has a status line
 	out, side io.Writer
 	object    io.Writer // for the structured result; nil if there is none
+	level     verbosity
 	live      bool      // out is a terminal: text is shown as it arrives
 	styled    bool      // it is the same terminal as side: lines of text are styled, and the last one is in the status
 	watched   bool      // side is a terminal
@@ -73,7 +75,7 @@ func (v *textView) show(r event.Record) error {
 
 // display shows an event.
 func (v *textView) display(r event.Record) error {
-	if v.colour {
+	if v.colour && !v.level.quiet {
 		v.status.begin(v)
 	}
 	v.status.spent.Add(r)
@@ -94,6 +96,8 @@ func (v *textView) display(r event.Record) error {
 			v.hear(changed)
 			v.endText()
 		}
+	case event.ReasoningEnd:
+		v.thoughts(prefix, changed)
 	case event.ToolCallEnd:
 		v.tool(prefix, changed)
 	default:
@@ -157,11 +161,16 @@ func (v *textView) replay(r event.Record) {
 func (v *textView) workingIn(dir string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.line("", "working in "+show.OneLine(dir))
+	if !v.level.quiet {
+		v.line("", "working in "+show.OneLine(dir))
+	}
 }
 
 // note shows an event that fits on one line.
 func (v *textView) note(prefix string, data event.Data) {
+	if _, warning := data.(event.Warning); v.level.quiet && !warning {
+		return
+	}
 	switch d := data.(type) {
 	case event.ModelRetry:
 		if d.Discard && (v.midLine || v.partial != "") {
@@ -172,6 +181,9 @@ func (v *textView) note(prefix string, data event.Data) {
 			v.line(prefix, show.Retry(d, d.Delay))
 		}
 	case event.ModelCallEnd:
+		if v.level.verbose {
+			v.line(prefix, callText(d))
+		}
 		if text := show.Dropped(d); text != "" && !v.dropped {
 			v.dropped = true
 			v.line(prefix, text)
@@ -272,12 +284,18 @@ func (v *textView) tool(prefix string, changed []view.Key) {
 
 func (v *textView) ended(prefix string, t view.Tool) {
 	const indent = "  "
+	if v.level.quiet {
+		return
+	}
 	v.endLine()
 	fmt.Fprintf(v.side, "%s%s\n", prefix, v.toolLine(t))
 	for _, text := range toolNotices(t) {
 		v.line(prefix, text)
 	}
-	if t.State == view.ToolFailed || t.State == view.ToolInterrupted {
+	switch {
+	case v.level.verbose:
+		fmt.Fprint(v.side, v.output("    ", t.Output, math.MaxInt, math.MaxInt))
+	case t.State == view.ToolFailed, t.State == view.ToolInterrupted:
 		fmt.Fprint(v.side, v.output("    ", t.Output, 5, 30))
 	}
 	switch {
@@ -285,7 +303,10 @@ func (v *textView) ended(prefix string, t view.Tool) {
 	case v.seen[t.Diff]:
 		delete(v.seen, t.Diff)
 	default:
-		const maxLines = 60
+		maxLines := 60
+		if v.level.verbose {
+			maxLines = math.MaxInt
+		}
 		fmt.Fprint(v.side, show.Diff(t.Diff, indent, maxLines, v.colour))
 	}
 }
@@ -375,7 +396,7 @@ func (v *textView) finish(r result) error {
 	if reason := r.stopReason(); reason != "" {
 		fmt.Fprintf(v.side, "reins: %s\n", reason)
 	}
-	if r.Turns > 0 {
+	if r.Turns > 0 && !v.level.quiet {
 		took := time.Duration(r.DurationMS) * time.Millisecond
 		fmt.Fprintln(v.side, v.paint(show.Grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, show.Plural(r.Turns, "turn"), v.status.usage(), show.Duration(took))))
 	}
@@ -383,7 +404,7 @@ func (v *textView) finish(r result) error {
 		fmt.Fprintf(v.side, "reins: %s\n", r.Worktree)
 	}
 	switch {
-	case !r.saved || r.ExitCode == exitUsage:
+	case !r.saved || r.ExitCode == exitUsage || v.level.quiet:
 	case v.watched:
 		fmt.Fprintln(v.side, v.paint(show.Grey, r.nextSteps()))
 	default:
