@@ -54,6 +54,7 @@ the prompt.`,
 	f.BoolVar(&o.stream, "stream", false, "print the answer as it arrives")
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON; with --stream, print events, one per line")
 	f.StringVar(&o.effort, "effort", "", effortHelp)
+	completeEfforts(h, cmd, &o.connection)
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "maximum length of the answer in tokens (default: the model's limit)")
 	f.StringVar(&o.system, "system", "", "system prompt")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "timeout for the whole answer")

@@ -12,6 +12,7 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/llm/connect"
 	"github.com/reins-agent/reins/session"
 )
 
@@ -89,14 +90,11 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	completeFlag(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// completeModels completes the value of a flag with the catalogue's models, limited to the chosen
-// provider.
+// completeModels completes the value of a flag with the models of the catalogue and of the configuration, limited to the
+// chosen provider.
 func completeModels(h Host, cmd *cobra.Command, c *connection, flag string) {
 	completeFlag(cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		known, err := loadCatalogue(h, c.catalogue)
-		if err != nil {
-			known = llm.DefaultCatalogue()
-		}
+		known := h.knownModels(c)
 		var ids []string
 		for _, a := range known.Aliases() {
 			if (c.provider == "" || a.Provider == c.provider) && strings.HasPrefix(a.Name, prefix) {
@@ -110,6 +108,70 @@ func completeModels(h Host, cmd *cobra.Command, c *connection, flag string) {
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// knownModels returns the models of the catalogue and of the configuration, as far as they can be read.
+func (h Host) knownModels(c *connection) *llm.Catalogue {
+	known, err := loadCatalogue(h, c.catalogue)
+	if err != nil {
+		known = llm.DefaultCatalogue()
+	}
+	s, err := h.quietSettings(".", h.trusted("."), nil)
+	if err != nil {
+		return known
+	}
+	if all, err := connect.Catalogue(known, h.entries(s, known)); err == nil {
+		return all
+	}
+	return known
+}
+
+// completeEfforts completes the value of --effort with the levels of the chosen model, or else of all models.
+func completeEfforts(h Host, cmd *cobra.Command, c *connection) {
+	completeFlag(cmd, "effort", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		levels := []string{"low", "medium", "high"}
+		known := h.knownModels(c)
+		m, ok := known.Lookup(c.provider, c.model)
+		if alias, resolves := known.Resolve(c.provider, c.model); resolves {
+			m, ok = alias, true
+		}
+		if ok && len(m.Efforts) > 0 {
+			levels = m.Efforts
+		}
+		return levels, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeTrees completes one argument as a worktree.
+func completeTrees(h Host) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
+		store, err := h.trees()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all, _ := store.List()
+		for _, i := range all {
+			if strings.HasPrefix(i.Name(), prefix) {
+				names = append(names, cobra.CompletionWithDesc(i.Name(), shortDir(h, i.From)))
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeRefs completes one argument as a branch or a tag.
+func completeRefs(cmd *cobra.Command, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
+	r, err := openRepo(cmd.Context(), ".")
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	out, _ := r.run(cmd.Context(), "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+	for name := range strings.Lines(out) {
+		if name = strings.TrimSpace(name); strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeFlag sets the completion of a flag, which must exist.

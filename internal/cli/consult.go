@@ -30,6 +30,7 @@ func (c *consultation[T]) flags(h Host, cmd *cobra.Command) {
 	c.run.flags(h, &cobra.Command{}) // sets the defaults
 	c.connection.flags(h, cmd)
 	cmd.Flags().StringVar(&c.effort, "effort", "", effortHelp)
+	completeEfforts(h, cmd, &c.connection)
 	c.level.flags(cmd.Flags())
 	cmd.Flags().Float64Var(&c.budget, "budget", 0, "spending limit in US dollars (default: no limit)")
 }

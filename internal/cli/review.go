@@ -57,7 +57,8 @@ Findings go to standard output, with file and line, the worst first.`,
 		Example: `  reins review
   reins review HEAD~3 --json
   reins run --continue "Fix the first finding"`,
-		Args: wantArgs(0, 1, "at most one BASE"),
+		Args:              wantArgs(0, 1, "at most one BASE"),
+		ValidArgsFunction: completeRefs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.do(cmd.Context(), h, strings.Join(args, ""))
 		},

@@ -203,6 +203,8 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	completeWords(cmd, "output", "text", "json", "stream-json")
 	completeWords(cmd, "mode", modeNames()...)
 	completeModels(h, cmd, &o.connection, "fallback")
+	completeModels(h, cmd, &connection{}, "judge")
+	completeEfforts(h, cmd, &o.connection)
 }
 
 // check rejects invalid flag values.

@@ -24,10 +24,10 @@ type textView struct {
 	out, side io.Writer
 	object    io.Writer // for the structured result; nil if there is none
 	level     verbosity
-	live      bool      // out is a terminal: text is shown as it arrives
-	styled    bool      // it is the same terminal as side: lines of text are styled, and the last one is in the status
-	watched   bool      // side is a terminal
-	inputs    bool      // the user's inputs are shown, because they come from elsewhere
+	live      bool // out is a terminal: text is shown as it arrives
+	styled    bool // it is the same terminal as side: lines of text are styled, and the last one is in the status
+	watched   bool // side is a terminal
+	inputs    bool // the user's inputs are shown, because they come from elsewhere
 
 	mu       sync.Mutex
 	midLine  bool   // out is in the middle of a line

@@ -163,9 +163,10 @@ func (h Host) openTree(ctx context.Context, name string) (*worktree.Tree, error)
 
 func newWorktreesDiff(h Host) *cobra.Command {
 	return &cobra.Command{
-		Use:   "diff NAME",
-		Short: "Show the changes in a worktree",
-		Args:  wantArgs(1, 1, "the name of a worktree"),
+		Use:               "diff NAME",
+		Short:             "Show the changes in a worktree",
+		Args:              wantArgs(1, 1, "the name of a worktree"),
+		ValidArgsFunction: completeTrees(h),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := h.openTree(cmd.Context(), args[0])
 			if err != nil {
@@ -187,7 +188,8 @@ func newWorktreesApply(h Host) *cobra.Command {
 		Long: `Apply the changes of a worktree to the files of the repository that it was
 created from. Files that were changed on both sides are merged. If that is not
 possible, nothing is changed. The index and the branches are not touched.`,
-		Args: wantArgs(1, 1, "the name of a worktree"),
+		Args:              wantArgs(1, 1, "the name of a worktree"),
+		ValidArgsFunction: completeTrees(h),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := h.openTree(cmd.Context(), args[0])
 			if err != nil {
