@@ -126,7 +126,7 @@ func TestPreview_IsFoundThroughWrappersAndReadsOnly(t *testing.T) {
 type renamedTool struct{ Tool }
 
 func (renamedTool) Spec() Spec {
-	return Spec{Name: "other", Input: schemaFor[echoIn]("other")}
+	return Spec{Name: "other", Input: schemaFor("other", reflect.TypeFor[echoIn]())}
 }
 func (r renamedTool) Unwrap() Tool { return r.Tool }
 

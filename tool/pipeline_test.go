@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -234,7 +235,7 @@ func TestRegistry_IsSafeForConcurrentUse(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	c := checkerFor(schemaFor[echoIn]("echo"))
+	c := checkerFor(schemaFor("echo", reflect.TypeFor[echoIn]()))
 	if err := c.compile(); err != nil {
 		f.Fatal(err)
 	}

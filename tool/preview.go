@@ -48,20 +48,20 @@ func previewerOf(t Tool) (Previewer, bool) {
 
 // WithPreview adds a preview to a tool whose calls have arguments of type In.
 func WithPreview[In any](t Tool, preview func(ctx context.Context, c *Call, in In) (Preview, error)) Tool {
-	return previewed[In]{t, preview}
+	return previewed{t, func(ctx context.Context, c *Call) (Preview, error) {
+		var in In
+		if err := decode(c, &in); err != nil {
+			return Preview{}, err
+		}
+		return preview(ctx, c, in)
+	}}
 }
 
-type previewed[In any] struct {
+type previewed struct {
 	Tool
-	preview func(ctx context.Context, c *Call, in In) (Preview, error)
+	preview func(ctx context.Context, c *Call) (Preview, error)
 }
 
-func (p previewed[In]) Unwrap() Tool { return p.Tool }
+func (p previewed) Unwrap() Tool { return p.Tool }
 
-func (p previewed[In]) Preview(ctx context.Context, c *Call) (Preview, error) {
-	in, err := decode[In](c)
-	if err != nil {
-		return Preview{}, err
-	}
-	return p.preview(ctx, c, in)
-}
+func (p previewed) Preview(ctx context.Context, c *Call) (Preview, error) { return p.preview(ctx, c) }

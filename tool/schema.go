@@ -16,20 +16,19 @@ import (
 var schemas sync.Map // of reflect.Type to json.RawMessage
 
 // schemaFor returns the schema for a struct type, without the nulls that pointers and slices would allow.
-func schemaFor[In any](name string) json.RawMessage {
-	t := reflect.TypeFor[In]()
+func schemaFor(tool string, t reflect.Type) json.RawMessage {
 	if b, known := schemas.Load(t); known {
 		return b.(json.RawMessage)
 	}
-	b := inferSchema[In](name)
+	b := inferSchema(tool, t)
 	schemas.Store(t, b)
 	return b
 }
 
-func inferSchema[In any](name string) json.RawMessage {
-	s, err := jsonschema.For[In](nil)
+func inferSchema(tool string, t reflect.Type) json.RawMessage {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
 	if err != nil {
-		panic(fmt.Sprintf("tool %s: input type has no schema: %v", name, err))
+		panic(fmt.Sprintf("tool %s: input type has no schema: %v", tool, err))
 	}
 	withoutNull(s)
 	if b, ok := appendSchema(nil, s); ok {
@@ -37,7 +36,7 @@ func inferSchema[In any](name string) json.RawMessage {
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Sprintf("tool %s: cannot encode input schema: %v", name, err))
+		panic(fmt.Sprintf("tool %s: cannot encode input schema: %v", tool, err))
 	}
 	return b
 }

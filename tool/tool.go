@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -173,21 +174,18 @@ type Run[In any] func(ctx context.Context, c *Call, in In) (Result, error)
 // description. A nil access leaves the accesses undeclared, so every call needs approval. access and run may be called
 // concurrently. New panics if In has no schema.
 func New[In any](spec Spec, access Access[In], run Run[In]) Tool {
-	if spec.Input == nil {
-		spec.Input = schemaFor[In](spec.Name)
-	}
-	spec.typed = bytes.HasPrefix(spec.Input, []byte(`{"type":"object"`))
-	t := &funcTool{spec: spec, run: func(ctx context.Context, c *Call) (Result, error) {
-		in, err := decode[In](c)
-		if err != nil {
-			return Failure(ValidationError, "%v", err), nil
+	t := typedTool(spec, reflect.TypeFor[In]())
+	t.run = func(ctx context.Context, c *Call) (Result, error) {
+		var in In
+		if err := decode(c, &in); err != nil {
+			return invalid(err)
 		}
 		return run(ctx, c, in)
-	}}
+	}
 	if access != nil {
 		t.access = func(ctx context.Context, c *Call) []policy.Access {
-			in, err := decode[In](c)
-			if err != nil {
+			var in In
+			if decode(c, &in) != nil {
 				return nil
 			}
 			return access(ctx, c, in)
@@ -196,22 +194,36 @@ func New[In any](spec Spec, access Access[In], run Run[In]) Tool {
 	return t
 }
 
-// decode reads validated arguments. A schema accepts 5.0 as an integer but encoding/json does not, so such arguments
-// are encoded again from their values.
-func decode[In any](c *Call) (in In, err error) {
-	if err = json.Unmarshal(c.Args, &in); err == nil {
-		return in, nil
+// typedTool returns a tool without functions. New is compiled for every type of arguments, so it does only what needs the
+// type, and leaves the rest to functions like this one.
+func typedTool(spec Spec, in reflect.Type) *funcTool {
+	if spec.Input == nil {
+		spec.Input = schemaFor(spec.Name, in)
+	}
+	spec.typed = bytes.HasPrefix(spec.Input, []byte(`{"type":"object"`))
+	return &funcTool{spec: spec}
+}
+
+// invalid returns the result of a call whose arguments do not fit the tool's struct.
+func invalid(err error) (Result, error) { return Failure(ValidationError, "%v", err), nil }
+
+// decode reads validated arguments into the struct that in points to. A schema accepts 5.0 as an integer but encoding/json
+// does not, so such arguments are encoded again from their values.
+func decode(c *Call, in any) error {
+	err := json.Unmarshal(c.Args, in)
+	if err == nil {
+		return nil
 	}
 	v, verr := decodeStrict(c.Args)
 	if verr != nil {
-		return in, err
+		return err
 	}
 	plain, verr := json.Marshal(v)
 	if verr != nil {
-		return in, err
+		return err
 	}
-	in = *new(In)
-	return in, json.Unmarshal(plain, &in)
+	reflect.ValueOf(in).Elem().SetZero()
+	return json.Unmarshal(plain, in)
 }
 
 // NewRaw makes a tool whose schema is known only at run time, such as another server's tool. A nil access leaves the
