@@ -83,8 +83,8 @@ func TestReplay_WhatTheHostDoesDuringACallDoesNotEndIt(t *testing.T) {
 		for _, r := range logged(begun, asked, called, wrote(text("Half a")), between, answered(llm.FinishLength)) {
 			tr.Apply(r)
 		}
-		if a, ok := tr.Agent("").Next().(step.Append); !ok || a.Data.Kind() != event.KindSteeringInjected {
-			t.Errorf("%s between the answer and the end of its call: it counts as done (%+v)", between.Kind(), tr.Agent("").Next())
+		if a, ok := tr.Agent("").Next().(step.Append); !ok || event.KindOf(a.Data) != event.KindSteeringInjected {
+			t.Errorf("%s between the answer and the end of its call: it counts as done (%+v)", event.KindOf(between), tr.Agent("").Next())
 		}
 	}
 }

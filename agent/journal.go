@@ -28,7 +28,7 @@ type journal interface {
 
 // record appends to the log and, if the fact is durable, applies it to the state.
 func (s *Session) record(d event.Data) {
-	if d.Kind().Transient() {
+	if event.KindOf(d).Transient() {
 		s.log.Append(event.Record{Session: s.id, Agent: s.path, Data: d})
 		return
 	}

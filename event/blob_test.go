@@ -54,10 +54,10 @@ func TestMedia_IsFoundInEveryKind(t *testing.T) {
 			return m, nil
 		})
 		if err != nil || got != want {
-			t.Errorf("%s: mapMedia found %d of %d media: %v", s.data.Kind(), got, want, err)
+			t.Errorf("%s: mapMedia found %d of %d media: %v", s.data.kind(), got, want, err)
 		}
 		if reflect.DeepEqual(d, v.Interface()) != (want == 0) {
-			t.Errorf("%s: mapMedia did not return the media it was given", s.data.Kind())
+			t.Errorf("%s: mapMedia did not return the media it was given", s.data.kind())
 		}
 	}
 	if total < 15 {

@@ -165,7 +165,7 @@ func render(t *testing.T) []byte {
 	at := time.Date(2026, 11, 15, 9, 30, 0, 0, time.UTC)
 	var seq Seq
 	for _, s := range sections() {
-		kind := s.data.Kind()
+		kind := s.data.kind()
 		r := Record{Time: at, Session: "K3ZQ", Agent: s.agent, Data: s.data}
 		title := string(kind)
 		if kind.Transient() {
@@ -187,7 +187,7 @@ func render(t *testing.T) []byte {
 func TestDocs_EventsPageIsUpToDate(t *testing.T) {
 	documented := map[Kind]bool{}
 	for _, s := range sections() {
-		documented[s.data.Kind()] = true
+		documented[s.data.kind()] = true
 	}
 	for _, kind := range slices.Sorted(maps.Keys(dataTypes)) {
 		if !documented[kind] {
@@ -212,7 +212,7 @@ func TestDocs_EventsPageIsUpToDate(t *testing.T) {
 func TestDocs_ValuesAreDocumented(t *testing.T) {
 	texts := map[Kind]string{}
 	for _, s := range sections() {
-		texts[s.data.Kind()] = s.text
+		texts[s.data.kind()] = s.text
 	}
 	for kind, values := range map[Kind][]string{
 		KindProcessingEnd: join(

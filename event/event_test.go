@@ -216,16 +216,16 @@ func TestRecord_EveryKindSurvivesARoundTrip(t *testing.T) {
 	for _, d := range all {
 		b, err := json.Marshal(Record{Seq: 7, Session: "s", Agent: "1/2", Data: d})
 		if err != nil {
-			t.Errorf("%s: %v", d.Kind(), err)
+			t.Errorf("%s: %v", d.kind(), err)
 			continue
 		}
 		var got Record
 		if err := json.Unmarshal(b, &got); err != nil {
-			t.Errorf("%s: %v", d.Kind(), err)
+			t.Errorf("%s: %v", d.kind(), err)
 			continue
 		}
 		if diff := cmp.Diff(Record{Seq: 7, Session: "s", Agent: "1/2", Data: d}, got); diff != "" {
-			t.Errorf("%s: %s", d.Kind(), diff)
+			t.Errorf("%s: %s", d.kind(), diff)
 		}
 	}
 }

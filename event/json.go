@@ -54,11 +54,11 @@ func WriteRecord(w io.Writer, r Record) error {
 func encodeRecord(r Record) (before []byte, output string, after []byte, err error) {
 	data, output, err := encodeData(r.Data)
 	if err != nil {
-		return nil, "", nil, fmt.Errorf("event: cannot encode a record of kind %s: %w", r.Data.Kind(), err)
+		return nil, "", nil, fmt.Errorf("event: cannot encode a record of kind %s: %w", r.Data.kind(), err)
 	}
 	// encoding/json would scan the data again, so it encodes a placeholder instead.
 	const place = "0"
-	head, err := json.Marshal(recordJSON{r.Seq, r.Time, r.Session, r.Agent, r.Data.Kind(), json.RawMessage(place)})
+	head, err := json.Marshal(recordJSON{r.Seq, r.Time, r.Session, r.Agent, r.Data.kind(), json.RawMessage(place)})
 	if err != nil {
 		return nil, "", nil, err
 	}

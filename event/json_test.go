@@ -106,7 +106,7 @@ func TestAppendRecord_AgreesWithEncodingJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := json.Marshal(recordJSON{r.Seq, r.Time, r.Session, r.Agent, r.Data.Kind(), data})
+		want, err := json.Marshal(recordJSON{r.Seq, r.Time, r.Session, r.Agent, r.Data.kind(), data})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,51 +63,51 @@ func (k Kind) Transient() bool {
 	return false
 }
 
-func (SessionStart) Kind() Kind      { return KindSessionStart }
-func (SessionEnd) Kind() Kind        { return KindSessionEnd }
-func (SessionResume) Kind() Kind     { return KindSessionResume }
-func (Continue) Kind() Kind          { return KindContinue }
-func (Interrupted) Kind() Kind       { return KindInterrupted }
-func (UserInput) Kind() Kind         { return KindUserInput }
-func (ProcessingEnd) Kind() Kind     { return KindProcessingEnd }
-func (ModelCallStart) Kind() Kind    { return KindModelCallStart }
-func (ModelCallEnd) Kind() Kind      { return KindModelCallEnd }
-func (ModelRetry) Kind() Kind        { return KindModelRetry }
-func (TextStart) Kind() Kind         { return KindTextStart }
-func (TextDelta) Kind() Kind         { return KindTextDelta }
-func (TextEnd) Kind() Kind           { return KindTextEnd }
-func (ReasoningStart) Kind() Kind    { return KindReasoningStart }
-func (ReasoningDelta) Kind() Kind    { return KindReasoningDelta }
-func (ReasoningEnd) Kind() Kind      { return KindReasoningEnd }
-func (ArgumentsDelta) Kind() Kind    { return KindArgumentsDelta }
-func (ToolCallStart) Kind() Kind     { return KindToolCallStart }
-func (ToolCallDelta) Kind() Kind     { return KindToolCallDelta }
-func (ToolCallEnd) Kind() Kind       { return KindToolCallEnd }
-func (ApprovalRequested) Kind() Kind { return KindApprovalRequested }
-func (ApprovalResolved) Kind() Kind  { return KindApprovalResolved }
-func (QuestionAsked) Kind() Kind     { return KindQuestionAsked }
-func (QuestionAnswered) Kind() Kind  { return KindQuestionAnswered }
-func (SteeringQueued) Kind() Kind    { return KindSteeringQueued }
-func (SteeringInjected) Kind() Kind  { return KindSteeringInjected }
-func (SteeringWithdrawn) Kind() Kind { return KindSteeringWithdrawn }
-func (TurnLimit) Kind() Kind         { return KindTurnLimit }
-func (LoopDetection) Kind() Kind     { return KindLoopDetection }
-func (Settings) Kind() Kind          { return KindSettings }
-func (CacheBroken) Kind() Kind       { return KindCacheBroken }
-func (ModelFallback) Kind() Kind     { return KindModelFallback }
-func (Compaction) Kind() Kind        { return KindCompaction }
-func (Quarantine) Kind() Kind        { return KindQuarantine }
-func (Checkpoint) Kind() Kind        { return KindCheckpoint }
-func (RewindStart) Kind() Kind       { return KindRewindStart }
-func (Rewind) Kind() Kind            { return KindRewind }
-func (SubagentStart) Kind() Kind     { return KindSubagentStart }
-func (SubagentEnd) Kind() Kind       { return KindSubagentEnd }
-func (Task) Kind() Kind              { return KindTask }
-func (Team) Kind() Kind              { return KindTeam }
-func (Mail) Kind() Kind              { return KindMail }
-func (Hook) Kind() Kind              { return KindHook }
-func (Warning) Kind() Kind           { return KindWarning }
-func (Error) Kind() Kind             { return KindError }
+func (SessionStart) kind() Kind      { return KindSessionStart }
+func (SessionEnd) kind() Kind        { return KindSessionEnd }
+func (SessionResume) kind() Kind     { return KindSessionResume }
+func (Continue) kind() Kind          { return KindContinue }
+func (Interrupted) kind() Kind       { return KindInterrupted }
+func (UserInput) kind() Kind         { return KindUserInput }
+func (ProcessingEnd) kind() Kind     { return KindProcessingEnd }
+func (ModelCallStart) kind() Kind    { return KindModelCallStart }
+func (ModelCallEnd) kind() Kind      { return KindModelCallEnd }
+func (ModelRetry) kind() Kind        { return KindModelRetry }
+func (TextStart) kind() Kind         { return KindTextStart }
+func (TextDelta) kind() Kind         { return KindTextDelta }
+func (TextEnd) kind() Kind           { return KindTextEnd }
+func (ReasoningStart) kind() Kind    { return KindReasoningStart }
+func (ReasoningDelta) kind() Kind    { return KindReasoningDelta }
+func (ReasoningEnd) kind() Kind      { return KindReasoningEnd }
+func (ArgumentsDelta) kind() Kind    { return KindArgumentsDelta }
+func (ToolCallStart) kind() Kind     { return KindToolCallStart }
+func (ToolCallDelta) kind() Kind     { return KindToolCallDelta }
+func (ToolCallEnd) kind() Kind       { return KindToolCallEnd }
+func (ApprovalRequested) kind() Kind { return KindApprovalRequested }
+func (ApprovalResolved) kind() Kind  { return KindApprovalResolved }
+func (QuestionAsked) kind() Kind     { return KindQuestionAsked }
+func (QuestionAnswered) kind() Kind  { return KindQuestionAnswered }
+func (SteeringQueued) kind() Kind    { return KindSteeringQueued }
+func (SteeringInjected) kind() Kind  { return KindSteeringInjected }
+func (SteeringWithdrawn) kind() Kind { return KindSteeringWithdrawn }
+func (TurnLimit) kind() Kind         { return KindTurnLimit }
+func (LoopDetection) kind() Kind     { return KindLoopDetection }
+func (Settings) kind() Kind          { return KindSettings }
+func (CacheBroken) kind() Kind       { return KindCacheBroken }
+func (ModelFallback) kind() Kind     { return KindModelFallback }
+func (Compaction) kind() Kind        { return KindCompaction }
+func (Quarantine) kind() Kind        { return KindQuarantine }
+func (Checkpoint) kind() Kind        { return KindCheckpoint }
+func (RewindStart) kind() Kind       { return KindRewindStart }
+func (Rewind) kind() Kind            { return KindRewind }
+func (SubagentStart) kind() Kind     { return KindSubagentStart }
+func (SubagentEnd) kind() Kind       { return KindSubagentEnd }
+func (Task) kind() Kind              { return KindTask }
+func (Team) kind() Kind              { return KindTeam }
+func (Mail) kind() Kind              { return KindMail }
+func (Hook) kind() Kind              { return KindHook }
+func (Warning) kind() Kind           { return KindWarning }
+func (Error) kind() Kind             { return KindError }
 
 // dataTypes maps each kind to its data type.
 var dataTypes = typesOf(
@@ -122,7 +122,7 @@ var dataTypes = typesOf(
 func typesOf(all ...Data) map[Kind]reflect.Type {
 	types := make(map[Kind]reflect.Type, len(all))
 	for _, d := range all {
-		types[d.Kind()] = reflect.TypeOf(d)
+		types[d.kind()] = reflect.TypeOf(d)
 	}
 	return types
 }

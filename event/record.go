@@ -32,7 +32,7 @@ type Record struct {
 }
 
 // Kind returns the kind of Data.
-func (r Record) Kind() Kind { return r.Data.Kind() }
+func (r Record) Kind() Kind { return r.Data.kind() }
 
 // Durable reports whether the record stays in the log.
 func (r Record) Durable() bool { return r.Seq != 0 }
@@ -40,9 +40,12 @@ func (r Record) Durable() bool { return r.Seq != 0 }
 // Kind names a type of Data.
 type Kind string
 
+// KindOf returns the kind of a record with this data.
+func KindOf(d Data) Kind { return d.kind() }
+
 // Data is a record's content: one of the types in this package.
 type Data interface {
-	Kind() Kind
+	kind() Kind
 }
 
 type recordJSON struct {
@@ -77,8 +80,7 @@ type Unknown struct {
 	Raw  json.RawMessage
 }
 
-// Kind returns the recorded kind.
-func (u Unknown) Kind() Kind { return u.Name }
+func (u Unknown) kind() Kind { return u.Name }
 
 // MarshalJSON returns the recorded JSON.
 func (u Unknown) MarshalJSON() ([]byte, error) {

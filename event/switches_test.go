@@ -93,7 +93,7 @@ func kindNames(t *testing.T, files map[string]*ast.File) map[string]Kind {
 	}
 	documented := map[Kind]string{}
 	for _, s := range sections() {
-		documented[s.data.Kind()] = strings.TrimPrefix(fmt.Sprintf("%T", s.data), "event.")
+		documented[s.data.kind()] = strings.TrimPrefix(fmt.Sprintf("%T", s.data), "event.")
 	}
 	for name, kind := range maps.Clone(names) {
 		if _, ok := dataTypes[kind]; !ok || documented[kind] == "" {

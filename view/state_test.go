@@ -41,7 +41,7 @@ type made struct {
 func (m *maker) add(agent string, d event.Data) event.Seq {
 	r := event.Record{Time: epoch.Add(m.time), Agent: agent, Data: d}
 	m.time += time.Second
-	if !d.Kind().Transient() {
+	if !event.KindOf(d).Transient() {
 		m.seq++
 		r.Seq = m.seq
 	}

@@ -236,7 +236,7 @@ func (s *State) unqueue(seq event.Seq, msg llm.Message, like bool) {
 
 // noted removes a note that is now recorded.
 func (s *State) noted(d event.Data) {
-	if len(s.notes) > 0 && s.notes[0].Kind() == d.Kind() {
+	if len(s.notes) > 0 && event.KindOf(s.notes[0]) == event.KindOf(d) {
 		s.notes = s.notes[1:]
 	}
 }

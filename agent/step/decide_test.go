@@ -77,7 +77,7 @@ func describe(d event.Data) string {
 	case event.ToolCallEnd:
 		return "result " + d.Model
 	}
-	return string(d.Kind())
+	return string(event.KindOf(d))
 }
 
 func TestNext_StopsExactlyAtALimit(t *testing.T) {

@@ -56,7 +56,7 @@ type block struct {
 // second half becomes a window on the newest output that moves by whole blocks. With a limit of one block or less there
 // is no file: the head is one block, and the open block is the window, which moves by bytes.
 //
-// Calls to fill must not overlap (Process.pump ensures that). Reading is safe at any time.
+// Calls to fill must not overlap (process.pump ensures that). Reading is safe at any time.
 type capture struct {
 	limit   int64
 	headMax int64

@@ -28,7 +28,7 @@ type group struct {
 	closed bool
 }
 
-func newGroup(p *Process) *group {
+func newGroup(p *process) *group {
 	return &group{env: p.env, mark: p.mark, box: p.box}
 }
 

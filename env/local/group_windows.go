@@ -60,7 +60,7 @@ type group struct {
 	state *os.ProcessState
 }
 
-func newGroup(p *Process) *group { return &group{env: p.env} }
+func newGroup(p *process) *group { return &group{env: p.env} }
 
 // attr starts the process suspended, so it has no children before it is in its job.
 func (g *group) attr(bool) *syscall.SysProcAttr {

@@ -103,7 +103,7 @@ func TestGiveUp_CommandThatCannotBeKilledIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.(*Process).group.giveUp()
+	p.(*process).group.giveUp()
 	if x, err := p.Wait(t.Context()); err != nil || x.Signal != "SIGKILL" {
 		t.Errorf("exit: %+v, %v", x, err)
 	}

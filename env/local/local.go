@@ -130,7 +130,7 @@ type state struct {
 	closed    atomic.Bool  // set with mu held
 	readBox   *sandbox.Box // for commands that only read; nil until there was one
 	seq       int
-	procs     map[*Process]struct{} // running, or with running descendants
+	procs     map[*process]struct{} // running, or with running descendants
 	captures  map[*capture]struct{} // not released
 	null      *os.File              // standard input for commands without input
 	guard     *guard
@@ -177,7 +177,7 @@ func New(c Config) (*Env, error) {
 		maxOutput: c.MaxOutput,
 		id:        newID(),
 		outerMark: os.Getenv(markerName),
-		procs:     make(map[*Process]struct{}),
+		procs:     make(map[*process]struct{}),
 		captures:  make(map[*capture]struct{}),
 		streams:   make(map[*stream]struct{}),
 	}}
@@ -248,7 +248,7 @@ func (e *Env) Close() error {
 	}
 	e.closed.Store(true)
 	started := e.seq > 0
-	procs := make([]*Process, 0, len(e.procs))
+	procs := make([]*process, 0, len(e.procs))
 	for p := range e.procs {
 		procs = append(procs, p)
 	}

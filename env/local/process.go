@@ -15,8 +15,8 @@ import (
 // giveUpTime is the maximum time to wait for a killed command to exit.
 const giveUpTime = 200 * time.Millisecond
 
-// Process is a command on this machine.
-type Process struct {
+// process is a command on this machine.
+type process struct {
 	env     *Env
 	started time.Time
 	mark    mark
@@ -45,16 +45,16 @@ type Process struct {
 	exit     env.Exit
 }
 
-var _ env.Process = (*Process)(nil)
+var _ env.Process = (*process)(nil)
 
 // PID implements [env.Process].
-func (p *Process) PID() int { return p.group.pid }
+func (p *process) PID() int { return p.group.pid }
 
 // Done implements [env.Process].
-func (p *Process) Done() <-chan struct{} { return p.done }
+func (p *process) Done() <-chan struct{} { return p.done }
 
 // Wait implements [env.Process].
-func (p *Process) Wait(ctx context.Context) (env.Exit, error) {
+func (p *process) Wait(ctx context.Context) (env.Exit, error) {
 	select {
 	case <-p.done:
 		return p.exit, nil
@@ -69,7 +69,7 @@ func (p *Process) Wait(ctx context.Context) (env.Exit, error) {
 }
 
 // Stop implements [env.Process]. If the command has exited, Stop still ends its background descendants.
-func (p *Process) Stop(ctx context.Context) (env.Exit, error) {
+func (p *process) Stop(ctx context.Context) (env.Exit, error) {
 	p.end(false)
 	for _, ch := range []chan struct{}{p.killed, p.done} {
 		select {
@@ -82,15 +82,15 @@ func (p *Process) Stop(ctx context.Context) (env.Exit, error) {
 }
 
 // Output implements [env.Process].
-func (p *Process) Output(s env.Stream, offset int64) env.OutputReader {
+func (p *process) Output(s env.Stream, offset int64) env.OutputReader {
 	return p.out.reader(s, offset)
 }
 
 // Written implements [env.Process].
-func (p *Process) Written(s env.Stream) int64 { return p.out.written(s) }
+func (p *process) Written(s env.Stream) int64 { return p.out.written(s) }
 
 // Write implements [env.Process]. It blocks until the command reads its input or ends.
-func (p *Process) Write(b []byte) (int, error) {
+func (p *process) Write(b []byte) (int, error) {
 	if p.stdin == nil {
 		return 0, fmt.Errorf("write to process %d: %w", p.PID(), env.ErrNoStdin)
 	}
@@ -102,7 +102,7 @@ func (p *Process) Write(b []byte) (int, error) {
 }
 
 // CloseStdin implements [env.Process]. On a terminal it sends the end-of-file character.
-func (p *Process) CloseStdin() error {
+func (p *process) CloseStdin() error {
 	if p.stdin == nil {
 		return fmt.Errorf("close standard input of process %d: %w", p.PID(), env.ErrNoStdin)
 	}
@@ -114,7 +114,7 @@ func (p *Process) CloseStdin() error {
 }
 
 // Release implements [env.Process].
-func (p *Process) Release() error {
+func (p *process) Release() error {
 	select {
 	case <-p.done:
 	default:
@@ -127,7 +127,7 @@ func (p *Process) Release() error {
 }
 
 // watch waits for the process to exit and sets p.exit.
-func (p *Process) watch() {
+func (p *process) watch() {
 	defer p.env.busy.Done()
 	exited := p.group.waitExit()
 	took := time.Since(p.started)
@@ -180,7 +180,7 @@ func (p *Process) watch() {
 }
 
 // drain reads the remaining output, and reports whether a descendant still holds it open.
-func (p *Process) drain() (held bool) {
+func (p *process) drain() (held bool) {
 	for _, s := range p.streams {
 		if !s.drain() {
 			held = true
@@ -190,7 +190,7 @@ func (p *Process) drain() (held bool) {
 }
 
 // end starts killing the process and its descendants, once.
-func (p *Process) end(timeout bool) {
+func (p *process) end(timeout bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ending || timeout && p.exited {
@@ -209,7 +209,7 @@ func (p *Process) end(timeout bool) {
 }
 
 // kill ends the process and its descendants, with SIGTERM first.
-func (p *Process) kill() {
+func (p *process) kill() {
 	defer p.env.busy.Done()
 	p.group.killAll(p.gone, grace)
 	close(p.killed)
@@ -224,14 +224,14 @@ func (p *Process) kill() {
 
 // finish forgets an ended process without known descendants. Hidden descendants are looked for when
 // the context is done.
-func (p *Process) finish() {
+func (p *process) finish() {
 	if p.forget() {
 		p.env.leftover.add(p.ctx, p.mark.job)
 	}
 }
 
 // forget removes a process, and reports whether its context is not done yet.
-func (p *Process) forget() bool {
+func (p *process) forget() bool {
 	waiting := p.detach != nil && p.detach()
 	p.env.mu.Lock()
 	defer p.env.mu.Unlock()
@@ -242,7 +242,7 @@ func (p *Process) forget() bool {
 
 // feedStdin copies a reader to standard input and closes it. The reader cannot be interrupted and may
 // outlive the process, so nothing waits for it.
-func (p *Process) feedStdin(w *os.File, r io.Reader) {
+func (p *process) feedStdin(w *os.File, r io.Reader) {
 	io.Copy(w, r)
 	if p.pty {
 		p.CloseStdin()

@@ -102,7 +102,7 @@ func (e *Env) program(c env.Command, dir string) (path string, args []string, er
 }
 
 // register creates a process that is not started yet.
-func (e *Env) register(c env.Command) (*Process, error) {
+func (e *Env) register(c env.Command) (*process, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed.Load() {
@@ -116,7 +116,7 @@ func (e *Env) register(c env.Command) (*Process, error) {
 		limit = e.maxOutput
 	}
 	e.seq++
-	p := &Process{
+	p := &process{
 		env:      e,
 		mark:     mark{e.id, e.seq},
 		out:      newCapture(limit, e.spoolFile),
@@ -132,7 +132,7 @@ func (e *Env) register(c env.Command) (*Process, error) {
 }
 
 // unregister removes a process that could not be started.
-func (e *Env) unregister(p *Process) {
+func (e *Env) unregister(p *process) {
 	e.mu.Lock()
 	delete(e.captures, p.out)
 	e.mu.Unlock()
@@ -169,7 +169,7 @@ func (e *Env) prepare() error {
 }
 
 // launch starts the process and the goroutines that follow it.
-func (p *Process) launch(c env.Command, path string, args []string, dir string) error {
+func (p *process) launch(c env.Command, path string, args []string, dir string) error {
 	pl, err := newStdio(c, p.env.null, p.box)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (p *Process) launch(c env.Command, path string, args []string, dir string) 
 }
 
 // follow starts the readers, the timers and the watch of a new process.
-func (p *Process) follow(c env.Command, pl *stdio) {
+func (p *process) follow(c env.Command, pl *stdio) {
 	e := p.env
 	e.mu.Lock()
 	e.procs[p] = struct{}{}

@@ -15,14 +15,14 @@ const maxPipe = 1 << 20
 // stream reads one process output. Nonblocking reads go directly into the capture, so an idle stream needs no buffer,
 // and the rest can be read as soon as the process has exited.
 type stream struct {
-	p    *Process
+	p    *process
 	kind env.Stream
 	file *os.File
 	raw  syscall.RawConn
 	eof  bool // guarded by p.pump
 }
 
-func newStream(p *Process, kind env.Stream, f *os.File) *stream {
+func newStream(p *process, kind env.Stream, f *os.File) *stream {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		panic(err) // f was just opened

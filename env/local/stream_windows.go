@@ -19,14 +19,14 @@ const drainTime = 200 * time.Millisecond
 
 // stream reads one process output. Reads block here, so they go into a buffer.
 type stream struct {
-	p    *Process
+	p    *process
 	kind env.Stream
 	file *os.File
 	busy atomic.Bool // bytes were read that are not in the capture yet
 	eof  chan struct{}
 }
 
-func newStream(p *Process, kind env.Stream, f *os.File) *stream {
+func newStream(p *process, kind env.Stream, f *os.File) *stream {
 	return &stream{p: p, kind: kind, file: f, eof: make(chan struct{})}
 }
 

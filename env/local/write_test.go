@@ -88,7 +88,7 @@ func TestOpenRegular_ChecksTheOpenedFileToo(t *testing.T) {
 }
 
 func TestTimeout_AfterTheExitDoesNothing(t *testing.T) {
-	p := &Process{exited: true}
+	p := &process{exited: true}
 	if p.end(true); p.ending || p.timedOut {
 		t.Error("a timeout after the exit ended the process")
 	}

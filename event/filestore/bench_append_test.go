@@ -36,7 +36,7 @@ func (f *bare) append(b *testing.B, size int64) {
 
 // turns alternates between a writer and the floor.
 type turns struct {
-	w            *Writer
+	w            *writer
 	bare         *bare
 	records      int
 	ours, theirs []time.Duration
@@ -135,7 +135,7 @@ func (quickFile) Sync() error { return nil }
 // BenchmarkAppend_Sessions appends to 64 sessions at once.
 func BenchmarkAppend_Sessions(b *testing.B) {
 	s := newStore(b, Config{})
-	var writers [64]*Writer
+	var writers [64]*writer
 	var sessions [64]*work
 	for i := range writers {
 		writers[i], sessions[i] = create(b, s, fmt.Sprint("s", i)), &work{}

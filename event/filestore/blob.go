@@ -15,7 +15,7 @@ import (
 )
 
 // PutBlob saves data under its hash and returns when it is on disk.
-func (w *Writer) PutBlob(ctx context.Context, data io.Reader) (hash string, size int64, err error) {
+func (w *writer) PutBlob(ctx context.Context, data io.Reader) (hash string, size int64, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", 0, err
 	}
@@ -31,7 +31,7 @@ func (w *Writer) PutBlob(ctx context.Context, data io.Reader) (hash string, size
 }
 
 // beginBlob returns a temporary name for a blob, and makes Close wait for it.
-func (w *Writer) beginBlob() (string, error) {
+func (w *writer) beginBlob() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {

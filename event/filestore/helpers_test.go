@@ -43,18 +43,18 @@ func recordsUpTo(n event.Seq) []event.Record {
 	return out
 }
 
-func create(t testing.TB, s *Store, id string) *Writer {
+func create(t testing.TB, s *Store, id string) *writer {
 	t.Helper()
 	w, err := s.Create(t.Context(), event.Meta{ID: id})
 	must(t, err)
-	return w.(*Writer)
+	return w.(*writer)
 }
 
-func open(t testing.TB, s *Store, id string) *Writer {
+func open(t testing.TB, s *Store, id string) *writer {
 	t.Helper()
 	w, err := s.Open(t.Context(), id)
 	must(t, err)
-	return w.(*Writer)
+	return w.(*writer)
 }
 
 // saved creates a session with n records and closes it.

@@ -127,7 +127,7 @@ func (s *Store) await(ctx context.Context, name string, timeout time.Duration, n
 }
 
 // Lease makes h hold a locked file. Opening the session waits for that lock. See [event.Leaser].
-func (w *Writer) Lease(h event.Holder) error {
+func (w *writer) Lease(h event.Holder) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.usable(context.Background()); err != nil || w.lease != nil {
@@ -145,7 +145,7 @@ func (w *Writer) Lease(h event.Holder) error {
 }
 
 // endLease ends the lease; w.mu is held.
-func (w *Writer) endLease() error {
+func (w *writer) endLease() error {
 	if w.lease == nil {
 		return nil
 	}

@@ -205,7 +205,7 @@ func TestOpen_ContinuesAfterALostEnd(t *testing.T) {
 }
 
 // reopened closes a writer and opens its session again.
-func reopened(t *testing.T, s *Store, w *Writer) *Writer {
+func reopened(t *testing.T, s *Store, w *writer) *writer {
 	t.Helper()
 	must(t, w.Close())
 	return open(t, s, "a")

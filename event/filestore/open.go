@@ -32,7 +32,7 @@ func (s *Store) Create(ctx context.Context, m event.Meta) (event.Writer, error) 
 	return w, nil
 }
 
-func (s *Store) create(m event.Meta, lock io.Closer) (*Writer, error) {
+func (s *Store) create(m event.Meta, lock io.Closer) (*writer, error) {
 	if err := s.vacant(m.ID); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Store) create(m event.Meta, lock io.Closer) (*Writer, error) {
 	if err == nil {
 		err = s.files.SyncDir(s.dir)
 	}
-	w := &Writer{
+	w := &writer{
 		store: s,
 		id:    m.ID,
 		log:   log,
@@ -119,7 +119,7 @@ func (s *Store) begun(id string) bool {
 	return false
 }
 
-func (s *Store) open(id string, lock io.Closer) (*Writer, error) {
+func (s *Store) open(id string, lock io.Closer) (*writer, error) {
 	x, err := s.status(id)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (s *Store) open(id string, lock io.Closer) (*Writer, error) {
 }
 
 // prepare repairs the log end and returns a writer.
-func (s *Store) prepare(x status, log File, lock io.Closer) (*Writer, error) {
+func (s *Store) prepare(x status, log File, lock io.Closer) (*writer, error) {
 	id := x.Meta.ID
 	if x.torn > 0 {
 		if err := s.moveTorn(id, log, x.Size, x.torn); err != nil {
@@ -146,7 +146,7 @@ func (s *Store) prepare(x status, log File, lock io.Closer) (*Writer, error) {
 	if err := s.files.RemoveAll(s.path(id, tempName)); err != nil {
 		return nil, err
 	}
-	w := &Writer{
+	w := &writer{
 		store: s,
 		id:    id,
 		log:   log,

@@ -13,7 +13,7 @@
 //
 // # The log
 //
-// The log only grows. Every line ends in a checksum, so damage is detected and limited to its line. [Writer.Append]
+// The log only grows. Every line ends in a checksum, so damage is detected and limited to its line. [event.Writer.Append]
 // returns when its records are on disk. A crash can leave an incomplete last line: readers ignore it, and the next
 // writer moves it to torn.jsonl. Other damaged lines are never removed. [Store.Load] reports them and continues after
 // them.

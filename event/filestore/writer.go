@@ -19,9 +19,9 @@ const (
 	maxBuffer = 128 << 10
 )
 
-// Writer writes a session. Its methods may be called concurrently. Once writing has failed, every call returns the same
+// writer writes a session. Its methods may be called concurrently. Once writing has failed, every call returns the same
 // error: the session must be opened again to find out which records were saved.
-type Writer struct {
+type writer struct {
 	store *Store
 	id    string
 	log   File
@@ -41,7 +41,7 @@ type Writer struct {
 }
 
 // Append adds records and returns when they are on disk.
-func (w *Writer) Append(ctx context.Context, records ...event.Record) error {
+func (w *writer) Append(ctx context.Context, records ...event.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.usable(ctx); err != nil || len(records) == 0 {
@@ -68,7 +68,7 @@ func (w *Writer) Append(ctx context.Context, records ...event.Record) error {
 }
 
 // SetMeta changes the session description, and returns when it is on disk.
-func (w *Writer) SetMeta(ctx context.Context, m event.Meta) error {
+func (w *writer) SetMeta(ctx context.Context, m event.Meta) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.usable(ctx); err != nil {
@@ -83,7 +83,7 @@ func (w *Writer) SetMeta(ctx context.Context, m event.Meta) error {
 }
 
 // begin writes the log header and the description.
-func (w *Writer) begin() error {
+func (w *writer) begin() error {
 	data, err := appendJSON(nil, header{format, w.id})
 	if err == nil {
 		data, err = appendJSON(data, description{w.disk.Meta})
@@ -94,7 +94,7 @@ func (w *Writer) begin() error {
 	return w.commit(data, 2, w.disk.Meta)
 }
 
-func (w *Writer) usable(ctx context.Context) error {
+func (w *writer) usable(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -106,10 +106,10 @@ func (w *Writer) usable(ctx context.Context) error {
 	return nil
 }
 
-func (w *Writer) explain(err error) error { return fmt.Errorf("cannot save session %s: %w", w.id, err) }
+func (w *writer) explain(err error) error { return fmt.Errorf("cannot save session %s: %w", w.id, err) }
 
 // commit adds lines to the log, all or none of them.
-func (w *Writer) commit(data []byte, lines int, m event.Meta) error {
+func (w *writer) commit(data []byte, lines int, m event.Meta) error {
 	_, err := w.log.WriteAt(data, w.disk.Size)
 	if err == nil {
 		err = w.log.Sync()
@@ -131,14 +131,14 @@ func (w *Writer) commit(data []byte, lines int, m event.Meta) error {
 }
 
 // saveIndex writes meta.json. It ignores errors, because the log contains everything.
-func (w *Writer) saveIndex() {
+func (w *writer) saveIndex() {
 	if w.store.writeIndex(w.store.path(w.id), w.disk) == nil {
 		w.indexed = w.disk.Size
 	}
 }
 
 // Close waits for blobs being written and unlocks the session.
-func (w *Writer) Close() error {
+func (w *writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reins-agent/reins/llm/chatgpt"
+	"github.com/reins-agent/reins/internal/chatgpt"
 	"github.com/reins-agent/reins/llm/llmtest"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/internal/chatgpt"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/chatgpt"
 	"github.com/reins-agent/reins/llm/connect"
 )
 

@@ -4,7 +4,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Plan is a provider that the user has signed in to, such as llm/chatgpt. This package does not import such providers,
+// Plan is a provider that the user has signed in to, such as a ChatGPT plan. This package does not import such providers,
 // because they save tokens in files.
 type Plan struct {
 	Name string

@@ -63,14 +63,6 @@ func Presets() []Preset {
 	return list
 }
 
-// PresetNamed returns the preset with a name or alias.
-func PresetNamed(name string) (p Preset, ok bool) {
-	if found := presetNamed(name); found != nil {
-		return found.public(), true
-	}
-	return Preset{}, false
-}
-
 func (p *preset) public() Preset {
 	return Preset{p.name, strings.Fields(p.aliases), p.speaks, p.base, strings.Fields(p.keys), p.optional, p.model}
 }

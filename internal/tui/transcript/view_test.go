@@ -28,7 +28,7 @@ type session struct {
 
 func (s *session) add(agent string, d event.Data) []view.Key {
 	r := event.Record{Time: epoch.Add(time.Duration(s.seq) * time.Second), Agent: agent, Data: d}
-	if !d.Kind().Transient() {
+	if !event.KindOf(d).Transient() {
 		s.seq++
 		r.Seq = s.seq
 	}
