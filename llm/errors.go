@@ -12,25 +12,24 @@ type ErrorKind string
 
 // The kinds of errors.
 const (
-	ErrAuthentication  ErrorKind = "authentication"
-	ErrAccessDenied    ErrorKind = "access_denied"
-	ErrNotFound        ErrorKind = "not_found"
-	ErrInvalidRequest  ErrorKind = "invalid_request"
-	ErrContextLength   ErrorKind = "context_length"
-	ErrRateLimit       ErrorKind = "rate_limit"
-	ErrQuota           ErrorKind = "quota_exhausted"
-	ErrContentFilter   ErrorKind = "content_filter"
-	ErrServer          ErrorKind = "server"
-	ErrLoading         ErrorKind = "model_loading" // the server has not loaded the model yet
-	ErrTimeout         ErrorKind = "timeout"
-	ErrNetwork         ErrorKind = "network"
-	ErrIncomplete      ErrorKind = "incomplete_stream"
-	ErrMalformed       ErrorKind = "malformed_response"
-	ErrCancelled       ErrorKind = "cancelled"
-	ErrConfiguration   ErrorKind = "configuration"
-	ErrInvalidToolCall ErrorKind = "invalid_tool_call"
-	ErrNoObject        ErrorKind = "no_object"
-	ErrUnknown         ErrorKind = "unknown"
+	ErrAuthentication ErrorKind = "authentication"
+	ErrAccessDenied   ErrorKind = "access_denied"
+	ErrNotFound       ErrorKind = "not_found"
+	ErrInvalidRequest ErrorKind = "invalid_request"
+	ErrContextLength  ErrorKind = "context_length"
+	ErrRateLimit      ErrorKind = "rate_limit"
+	ErrQuota          ErrorKind = "quota_exhausted"
+	ErrContentFilter  ErrorKind = "content_filter"
+	ErrServer         ErrorKind = "server"
+	ErrLoading        ErrorKind = "model_loading" // the server has not loaded the model yet
+	ErrTimeout        ErrorKind = "timeout"
+	ErrNetwork        ErrorKind = "network"
+	ErrIncomplete     ErrorKind = "incomplete_stream"
+	ErrMalformed      ErrorKind = "malformed_response"
+	ErrCancelled      ErrorKind = "cancelled"
+	ErrConfiguration  ErrorKind = "configuration"
+	ErrNoObject       ErrorKind = "no_object"
+	ErrUnknown        ErrorKind = "unknown"
 )
 
 // Error describes a failed call. Message and Body contain no secrets.

@@ -304,12 +304,12 @@ func TestRetry_ACancelledWaitReportsNoUsageASecondTime(t *testing.T) {
 	})
 }
 
-func TestGenerate_CountsAttemptsThatFailed(t *testing.T) {
+func TestRetry_UsageOfAttemptsThatFailedIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFake("p", failure(&llm.Error{Kind: llm.ErrIncomplete, Usage: llm.Usage{Input: 100}}), answer("ok"))
 		c := newClient(t, llm.ClientConfig{Providers: []llm.Provider{p}, Middleware: []llm.Middleware{llm.SessionRetries().Middleware()}})
-		out, err := llm.Generate(t.Context(), c, llm.GenerateRequest{})
-		if err != nil || out.Usage.Input != 110 || out.Response.Usage.Input != 10 || out.Response.Retried.Input != 100 {
+		out, err := c.Complete(t.Context(), &llm.Request{Messages: []llm.Message{llm.UserText("go")}})
+		if err != nil || out.Usage.Input != 10 || out.Retried.Input != 100 {
 			t.Errorf("%+v, %v", out, err)
 		}
 	})

@@ -36,7 +36,7 @@ func TestError_RetryableKinds(t *testing.T) {
 		llm.ErrRateLimit: true, llm.ErrServer: true, llm.ErrTimeout: true, llm.ErrNetwork: true, llm.ErrIncomplete: true,
 		llm.ErrAuthentication: false, llm.ErrAccessDenied: false, llm.ErrNotFound: false, llm.ErrInvalidRequest: false,
 		llm.ErrContextLength: false, llm.ErrQuota: false, llm.ErrContentFilter: false, llm.ErrMalformed: false,
-		llm.ErrCancelled: false, llm.ErrConfiguration: false, llm.ErrInvalidToolCall: false, llm.ErrNoObject: false, llm.ErrUnknown: false,
+		llm.ErrCancelled: false, llm.ErrConfiguration: false, llm.ErrNoObject: false, llm.ErrUnknown: false,
 	}
 	for kind, want := range retryable {
 		if got := (&llm.Error{Kind: kind}).Retryable(); got != want {

@@ -20,7 +20,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// Config configures a [Client].
+// Config configures [Connect].
 type Config struct {
 	URL  string // of the server
 	HTTP *http.Client
@@ -30,8 +30,8 @@ type Config struct {
 	Lost func(err error)
 }
 
-// Client is a session of another process.
-type Client struct {
+// client is a session of another process.
+type client struct {
 	config Config
 	id     string
 
@@ -42,10 +42,10 @@ type Client struct {
 	instance string // of the server
 }
 
-var _ session.Handle = (*Client)(nil)
+var _ session.Handle = (*client)(nil)
 
-// Connect connects to a server. It does not wait for one that cannot be reached.
-func Connect(ctx context.Context, c Config) (*Client, error) {
+// Connect returns a Handle on the session of a server. It does not wait for one that cannot be reached.
+func Connect(ctx context.Context, c Config) (session.Handle, error) {
 	if c.HTTP == nil {
 		c.HTTP = http.DefaultClient
 	}
@@ -53,7 +53,7 @@ func Connect(ctx context.Context, c Config) (*Client, error) {
 		c.Patience = 10 * time.Second
 	}
 	c.URL = strings.TrimSuffix(c.URL, "/") + "/"
-	k := &Client{config: c}
+	k := &client{config: c}
 	k.ctx, k.close = context.WithCancelCause(context.Background())
 	info, err := once[session.Info](ctx, k, request{method: http.MethodGet, path: "info"})
 	if err != nil {
@@ -93,14 +93,14 @@ type request struct {
 }
 
 // within returns a context that Close cancels, too.
-func (c *Client) within(ctx context.Context) (context.Context, func()) {
+func (c *client) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	undo := context.AfterFunc(c.ctx, func() { cancel(session.ErrClosed) })
 	return ctx, func() { undo(); cancel(nil) }
 }
 
 // once sends a request once.
-func once[T any](ctx context.Context, c *Client, r request) (result T, err error) {
+func once[T any](ctx context.Context, c *client, r request) (result T, err error) {
 	q, err := http.NewRequestWithContext(ctx, r.method, c.config.URL+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return result, err
@@ -147,7 +147,7 @@ func neverSent(err error) bool {
 }
 
 // send sends a request until there is a response.
-func send[T any](ctx context.Context, c *Client, r request) (result T, err error) {
+func send[T any](ctx context.Context, c *client, r request) (result T, err error) {
 	ctx, stop := c.within(ctx)
 	defer stop()
 	c.mu.Lock()
@@ -170,12 +170,12 @@ func send[T any](ctx context.Context, c *Client, r request) (result T, err error
 }
 
 // fetch asks for something.
-func fetch[T any](ctx context.Context, c *Client, path string) (T, error) {
+func fetch[T any](ctx context.Context, c *client, path string) (T, error) {
 	return send[T](ctx, c, request{method: http.MethodGet, path: path})
 }
 
 // change changes something.
-func change[T any](ctx context.Context, c *Client, path string, in any) (result T, err error) {
+func change[T any](ctx context.Context, c *client, path string, in any) (result T, err error) {
 	b, err := json.Marshal(in)
 	if err != nil {
 		return result, err
@@ -183,21 +183,21 @@ func change[T any](ctx context.Context, c *Client, path string, in any) (result 
 	return send[T](ctx, c, request{method: http.MethodPost, path: path, body: b, id: rand.Text()})
 }
 
-func (c *Client) change(ctx context.Context, path string, in any) error {
+func (c *client) change(ctx context.Context, path string, in any) error {
 	_, err := change[none](ctx, c, path, in)
 	return err
 }
 
 // ID implements [session.Handle].
-func (c *Client) ID() string { return c.id }
+func (c *client) ID() string { return c.id }
 
 // Info implements [session.Handle].
-func (c *Client) Info(ctx context.Context) (session.Info, error) {
+func (c *client) Info(ctx context.Context) (session.Info, error) {
 	return fetch[session.Info](ctx, c, "info")
 }
 
 // Snapshot implements [session.Handle].
-func (c *Client) Snapshot(ctx context.Context) (*view.State, error) {
+func (c *client) Snapshot(ctx context.Context) (*view.State, error) {
 	s, err := fetch[view.State](ctx, c, "snapshot")
 	if err != nil {
 		return nil, err
@@ -206,108 +206,108 @@ func (c *Client) Snapshot(ctx context.Context) (*view.State, error) {
 }
 
 // Submit implements [session.Handle].
-func (c *Client) Submit(ctx context.Context, in session.Input) error {
+func (c *client) Submit(ctx context.Context, in session.Input) error {
 	return c.change(ctx, "submit", in)
 }
 
 // Steer implements [session.Handle].
-func (c *Client) Steer(ctx context.Context, in session.Input) error {
+func (c *client) Steer(ctx context.Context, in session.Input) error {
 	return c.change(ctx, "steer", in)
 }
 
 // FollowUp implements [session.Handle].
-func (c *Client) FollowUp(ctx context.Context, in session.Input) error {
+func (c *client) FollowUp(ctx context.Context, in session.Input) error {
 	return c.change(ctx, "follow-up", in)
 }
 
 // Continue implements [session.Handle].
-func (c *Client) Continue(ctx context.Context) error { return c.change(ctx, "continue", none{}) }
+func (c *client) Continue(ctx context.Context) error { return c.change(ctx, "continue", none{}) }
 
 // Interrupt implements [session.Handle].
-func (c *Client) Interrupt(ctx context.Context) error { return c.change(ctx, "interrupt", none{}) }
+func (c *client) Interrupt(ctx context.Context) error { return c.change(ctx, "interrupt", none{}) }
 
 // Wait implements [session.Handle].
-func (c *Client) Wait(ctx context.Context) (session.Outcome, error) {
+func (c *client) Wait(ctx context.Context) (session.Outcome, error) {
 	return fetch[session.Outcome](ctx, c, "wait")
 }
 
 // Queue implements [session.Handle].
-func (c *Client) Queue(ctx context.Context) ([]view.Queued, error) {
+func (c *client) Queue(ctx context.Context) ([]view.Queued, error) {
 	return fetch[[]view.Queued](ctx, c, "queue")
 }
 
 // Requeue implements [session.Handle].
-func (c *Client) Requeue(ctx context.Context, edits []session.Edit) error {
+func (c *client) Requeue(ctx context.Context, edits []session.Edit) error {
 	return c.change(ctx, "requeue", edits)
 }
 
 // Withdraw implements [session.Handle].
-func (c *Client) Withdraw(ctx context.Context, seq event.Seq) error {
+func (c *client) Withdraw(ctx context.Context, seq event.Seq) error {
 	return c.change(ctx, "withdraw", withdrawArgs{seq})
 }
 
 // Questions implements [session.Handle].
-func (c *Client) Questions(ctx context.Context) ([]ask.Question, error) {
+func (c *client) Questions(ctx context.Context) ([]ask.Question, error) {
 	return fetch[[]ask.Question](ctx, c, "questions")
 }
 
 // Answer implements [session.Handle].
-func (c *Client) Answer(ctx context.Context, id string, a ask.Answer) error {
+func (c *client) Answer(ctx context.Context, id string, a ask.Answer) error {
 	return c.change(ctx, "answer", answerArgs{id, a})
 }
 
 // Reconfigure implements [session.Handle].
-func (c *Client) Reconfigure(ctx context.Context, s session.Settings) error {
+func (c *client) Reconfigure(ctx context.Context, s session.Settings) error {
 	return c.change(ctx, "reconfigure", s)
 }
 
 // Compact implements [session.Handle].
-func (c *Client) Compact(ctx context.Context) (event.Compaction, error) {
+func (c *client) Compact(ctx context.Context) (event.Compaction, error) {
 	return change[event.Compaction](ctx, c, "compact", none{})
 }
 
 // Undo implements [session.Handle].
-func (c *Client) Undo(ctx context.Context, o session.UndoOptions) (session.Undone, error) {
+func (c *client) Undo(ctx context.Context, o session.UndoOptions) (session.Undone, error) {
 	return change[session.Undone](ctx, c, "undo", o)
 }
 
 // Redo implements [session.Handle].
-func (c *Client) Redo(ctx context.Context, o session.UndoOptions) (session.Undone, error) {
+func (c *client) Redo(ctx context.Context, o session.UndoOptions) (session.Undone, error) {
 	return change[session.Undone](ctx, c, "redo", o)
 }
 
 // Agents implements [session.Handle].
-func (c *Client) Agents(ctx context.Context) ([]session.Agent, error) {
+func (c *client) Agents(ctx context.Context) ([]session.Agent, error) {
 	return fetch[[]session.Agent](ctx, c, "agents")
 }
 
 // SteerAgent implements [session.Handle].
-func (c *Client) SteerAgent(ctx context.Context, name string, in session.Input) error {
+func (c *client) SteerAgent(ctx context.Context, name string, in session.Input) error {
 	return c.change(ctx, "agents/steer", agentArgs{name, in})
 }
 
 // StopAgent implements [session.Handle].
-func (c *Client) StopAgent(ctx context.Context, name string) error {
+func (c *client) StopAgent(ctx context.Context, name string) error {
 	return c.change(ctx, "agents/stop", agentArgs{Name: name})
 }
 
 // Commands implements [session.Handle].
-func (c *Client) Commands(ctx context.Context) ([]session.Command, error) {
+func (c *client) Commands(ctx context.Context) ([]session.Command, error) {
 	return fetch[[]session.Command](ctx, c, "commands")
 }
 
 // Run implements [session.Handle].
-func (c *Client) Run(ctx context.Context, line string) (session.Result, error) {
+func (c *client) Run(ctx context.Context, line string) (session.Result, error) {
 	return change[session.Result](ctx, c, "run", runArgs{line})
 }
 
 // Complete implements [session.Handle].
-func (c *Client) Complete(ctx context.Context, q session.Completion) ([]string, error) {
+func (c *client) Complete(ctx context.Context, q session.Completion) ([]string, error) {
 	return change[[]string](ctx, c, "complete", q)
 }
 
 // Close implements [session.Handle]. The session continues.
-func (c *Client) Close() error {
+func (c *client) Close() error {
 	c.close(session.ErrClosed)
 	c.config.HTTP.CloseIdleConnections()
 	return nil

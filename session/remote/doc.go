@@ -1,6 +1,6 @@
 // Package remote lets programs use a session of another process as if it was their own.
 //
-// [Server] serves a [session.Handle] over HTTP, and [Client] is a Handle that uses such a server. Events are server-sent
+// [Server] serves a [session.Handle] over HTTP, and [Connect] returns a Handle that uses such a server. Events are server-sent
 // events whose IDs are record numbers; transient records have none. A client reconnects by itself: it misses no durable
 // record, yields none twice, and repeats no change that the server has made.
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/session"
 )
 
-// Errors of a [Client], in addition to the errors of a Handle.
+// Errors of the handles that [Connect] and [Attach] return, in addition to the errors of every Handle.
 var (
 	// ErrUnreachable means that the process that has the session open does not answer.
 	ErrUnreachable = errors.New("the process that has the session open cannot be reached")

@@ -23,7 +23,7 @@ const silence = 3 * heartbeat
 const maxLine = 256 << 20
 
 // Events implements [session.Handle].
-func (c *Client) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
+func (c *client) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		inner, stop := c.within(ctx)
 		defer stop()
@@ -57,7 +57,7 @@ func (c *Client) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Re
 
 // following is the progress of a reader.
 type following struct {
-	client *Client
+	client *client
 	yield  func(event.Record, error) bool
 	after  event.Seq // the last durable record
 	heard  time.Time // of the last transient record after it

@@ -85,7 +85,7 @@ func within(t *testing.T, h http.Handler, f func(t *testing.T, m *memory)) {
 	<-served
 }
 
-func connect(t *testing.T, m *memory) *remote.Client {
+func connect(t *testing.T, m *memory) session.Handle {
 	t.Helper()
 	c, err := remote.Connect(t.Context(), remote.Config{
 		URL:  "http://memory",
@@ -289,7 +289,7 @@ func TestServer_AChangeEndsAfterItsClientHasGone(t *testing.T) {
 func TestClient_AnUnreachableServerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m *memory
-		var c *remote.Client
+		var c session.Handle
 		within(t, remote.NewServer(&fake{log: event.NewLog(nil)}), func(t *testing.T, in *memory) { m, c = in, connect(t, in) })
 		m.Close()
 		begin := time.Now()

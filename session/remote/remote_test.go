@@ -15,7 +15,7 @@ import (
 )
 
 // serve returns a client of a server for a session. wrap may change the connections of the client.
-func serve(t *testing.T, h session.Handle, wrap func(net.Conn) net.Conn) *remote.Client {
+func serve(t *testing.T, h session.Handle, wrap func(net.Conn) net.Conn) session.Handle {
 	t.Helper()
 	s := remote.NewServer(h)
 	web := httptest.NewServer(s)

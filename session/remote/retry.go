@@ -7,12 +7,12 @@ import (
 
 // retry waits between attempts to reach a server.
 type retry struct {
-	client *Client
+	client *client
 	since  time.Time // the first of the failures in a row; zero without failures
 	pause  time.Duration
 }
 
-func (c *Client) retry() *retry { return &retry{client: c} }
+func (c *client) retry() *retry { return &retry{client: c} }
 
 // reached records that the server was reached.
 func (r *retry) reached() { r.since, r.pause = time.Time{}, 0 }

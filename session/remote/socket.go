@@ -73,7 +73,7 @@ func (o *Owner) Close() error {
 }
 
 // Attach connects to the process that has a session open. The error is [ErrNotRunning] if there is none.
-func Attach(ctx context.Context, d home.Dir, id string) (*Client, error) {
+func Attach(ctx context.Context, d home.Dir, id string) (session.Handle, error) {
 	dir := d.Session(id)
 	transport := &http.Transport{
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir) },
