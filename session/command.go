@@ -105,7 +105,7 @@ type Completion struct {
 }
 
 // Commands implements [Handle].
-func (l *Local) Commands(ctx context.Context) ([]Command, error) {
+func (l *held) Commands(ctx context.Context) ([]Command, error) {
 	list := []Command{}
 	if l.options.Commands != nil {
 		list = slices.Clone(l.options.Commands())
@@ -118,7 +118,7 @@ func (l *Local) Commands(ctx context.Context) ([]Command, error) {
 }
 
 // Run implements [Handle].
-func (l *Local) Run(ctx context.Context, line string) (Result, error) {
+func (l *held) Run(ctx context.Context, line string) (Result, error) {
 	if l.options.Registry == nil {
 		return Result{}, fmt.Errorf("%q: this session has no commands", line)
 	}

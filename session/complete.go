@@ -19,7 +19,7 @@ const (
 
 // Complete implements [Handle]. It does not offer what ignore files exclude. Files whose name begins with the text come
 // first, then the shortest paths.
-func (l *Local) Complete(ctx context.Context, c Completion) ([]string, error) {
+func (l *held) Complete(ctx context.Context, c Completion) ([]string, error) {
 	if c.Command {
 		if l.options.Registry == nil {
 			return []string{}, nil

@@ -12,7 +12,7 @@ import (
 )
 
 // Queue implements [Handle].
-func (l *Local) Queue(ctx context.Context) (list []view.Queued, err error) {
+func (l *held) Queue(ctx context.Context) (list []view.Queued, err error) {
 	var all []view.Queued
 	if err := l.current(ctx, func(s *view.State) { all = s.Queue() }); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (l *Local) Queue(ctx context.Context) (list []view.Queued, err error) {
 }
 
 // Requeue implements [Handle].
-func (l *Local) Requeue(_ context.Context, edits []Edit) error {
+func (l *held) Requeue(_ context.Context, edits []Edit) error {
 	list := make([]agent.Requeued, len(edits))
 	for i, e := range edits {
 		list[i] = agent.Requeued{Seq: e.Seq, Now: e.Now}
@@ -39,10 +39,10 @@ func (l *Local) Requeue(_ context.Context, edits []Edit) error {
 }
 
 // Withdraw implements [Handle].
-func (l *Local) Withdraw(_ context.Context, seq event.Seq) error { return known(l.agent.Withdraw(seq)) }
+func (l *held) Withdraw(_ context.Context, seq event.Seq) error { return known(l.agent.Withdraw(seq)) }
 
 // Reconfigure implements [Handle].
-func (l *Local) Reconfigure(ctx context.Context, c Settings) error {
+func (l *held) Reconfigure(ctx context.Context, c Settings) error {
 	if c.Title != nil {
 		if err := l.agent.SetTitle(ctx, strings.Join(strings.Fields(*c.Title), " ")); err != nil {
 			return err
@@ -55,13 +55,13 @@ func (l *Local) Reconfigure(ctx context.Context, c Settings) error {
 }
 
 // Compact implements [Handle].
-func (l *Local) Compact(ctx context.Context) (event.Compaction, error) {
+func (l *held) Compact(ctx context.Context) (event.Compaction, error) {
 	d, err := l.agent.Compact(ctx)
 	return d, known(err)
 }
 
 // Agents implements [Handle].
-func (l *Local) Agents(context.Context) ([]Agent, error) {
+func (l *held) Agents(context.Context) ([]Agent, error) {
 	var list []Agent
 	for _, a := range l.agent.Agents() {
 		list = append(list, Agent{
@@ -82,11 +82,11 @@ func (l *Local) Agents(context.Context) ([]Agent, error) {
 }
 
 // SteerAgent implements [Handle].
-func (l *Local) SteerAgent(_ context.Context, name string, in Input) error {
+func (l *held) SteerAgent(_ context.Context, name string, in Input) error {
 	return l.send(in, func(parts ...llm.Part) error { return l.agent.SteerAgent(name, parts...) })
 }
 
 // StopAgent implements [Handle].
-func (l *Local) StopAgent(_ context.Context, name string) error {
+func (l *held) StopAgent(_ context.Context, name string) error {
 	return known(l.agent.StopAgent(name))
 }

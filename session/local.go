@@ -55,6 +55,25 @@ type Options struct {
 
 // Local is a session of this process.
 type Local struct {
+	Handle
+	held *held
+}
+
+// Agent returns the session itself, for the program that opened it. Work that the program starts there is not the work
+// that Wait waits for.
+func (l *Local) Agent() *agent.Session { return l.held.agent }
+
+// Ask asks a person something; see [agent.Session.Ask].
+func (l *Local) Ask(ctx context.Context, q event.QuestionAsked) (event.QuestionAnswered, error) {
+	return l.held.agent.Ask(ctx, q)
+}
+
+// Prompt is Submit without the session's commands: an input that begins with "/" is a prompt such as a skill, or an
+// error.
+func (l *Local) Prompt(ctx context.Context, in Input) error { return l.held.prompt(ctx, in) }
+
+// held implements Handle for a session that this process holds.
+type held struct {
 	agent   *agent.Session
 	options Options
 	saved   bool
@@ -77,11 +96,11 @@ type work struct {
 	err  error
 }
 
-var _ Handle = (*Local)(nil)
+var _ Handle = (*held)(nil)
 
 // Open opens a coding session, as [coding.Open] does, whose questions wait for [Handle.Answer].
 func Open(ctx context.Context, c coding.Config, o Options) (*Local, error) {
-	l := &Local{
+	l := &held{
 		options: o,
 		applied: make(chan struct{}),
 		saved:   !c.NoSave || c.Session.Store != nil,
@@ -92,10 +111,10 @@ func Open(ctx context.Context, c coding.Config, o Options) (*Local, error) {
 		return nil, err
 	}
 	l.attach(s)
-	return l, nil
+	return &Local{l, l}, nil
 }
 
-func (l *Local) attach(s *agent.Session) {
+func (l *held) attach(s *agent.Session) {
 	l.agent = s
 	ctx := l.options.Context
 	if ctx == nil {
@@ -105,12 +124,8 @@ func (l *Local) attach(s *agent.Session) {
 	go l.follow()
 }
 
-// Agent returns the session itself, for the program that opened it. Work that the program starts there is not the work
-// that Wait waits for.
-func (l *Local) Agent() *agent.Session { return l.agent }
-
 // follow applies the records until the session is closed.
-func (l *Local) follow() {
+func (l *held) follow() {
 	for r, err := range l.agent.Events(context.Background(), 0) {
 		if err != nil {
 			break
@@ -129,7 +144,7 @@ func (l *Local) follow() {
 }
 
 // current calls f with the state after all records that exist now.
-func (l *Local) current(ctx context.Context, f func(*view.State)) error {
+func (l *held) current(ctx context.Context, f func(*view.State)) error {
 	last := l.agent.Last()
 	l.mu.Lock()
 	for l.state.Last() < last && !l.ended {
@@ -148,10 +163,10 @@ func (l *Local) current(ctx context.Context, f func(*view.State)) error {
 }
 
 // ID implements [Handle].
-func (l *Local) ID() string { return l.agent.ID() }
+func (l *held) ID() string { return l.agent.ID() }
 
 // Info implements [Handle].
-func (l *Local) Info(ctx context.Context) (i Info, err error) {
+func (l *held) Info(ctx context.Context) (i Info, err error) {
 	setup, title := l.agent.Setup(), l.agent.Title()
 	err = l.current(ctx, func(s *view.State) {
 		i = Info{
@@ -172,13 +187,13 @@ func (l *Local) Info(ctx context.Context) (i Info, err error) {
 }
 
 // Snapshot implements [Handle].
-func (l *Local) Snapshot(ctx context.Context) (copied *view.State, err error) {
+func (l *held) Snapshot(ctx context.Context) (copied *view.State, err error) {
 	failed := l.current(ctx, func(s *view.State) { copied, err = s.Clone() })
 	return copied, errors.Join(failed, err)
 }
 
 // Events implements [Handle].
-func (l *Local) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
+func (l *held) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Record, error] {
 	return l.agent.Events(ctx, after)
 }
 
@@ -193,7 +208,7 @@ func startsWork(r event.Record) bool {
 
 // start begins work and returns when its first record is there, or when it ended without one. If begins is nil, it does
 // not wait.
-func (l *Local) start(ctx context.Context, do func(context.Context) (agent.Outcome, error), begins func(event.Record) bool) error {
+func (l *held) start(ctx context.Context, do func(context.Context) (agent.Outcome, error), begins func(event.Record) bool) error {
 	w := &work{done: make(chan struct{})}
 	l.mu.Lock()
 	if l.work != nil && !l.work.over() {
@@ -264,7 +279,7 @@ func known(err error) error {
 }
 
 // Wait implements [Handle].
-func (l *Local) Wait(ctx context.Context) (Outcome, error) {
+func (l *held) Wait(ctx context.Context) (Outcome, error) {
 	l.mu.Lock()
 	w := l.work
 	l.mu.Unlock()
@@ -301,7 +316,7 @@ func outcome(out agent.Outcome, err error) Outcome {
 }
 
 // Submit implements [Handle].
-func (l *Local) Submit(ctx context.Context, in Input) error {
+func (l *held) Submit(ctx context.Context, in Input) error {
 	if l.options.Registry != nil && !in.Plain && l.agent.Question() == "" { // an answer is not a command
 		r, ok, err := l.options.Registry.Run(ctx, l, in.Text)
 		switch {
@@ -315,12 +330,10 @@ func (l *Local) Submit(ctx context.Context, in Input) error {
 			in.Text, in.Plain = r.Submit.Text, r.Submit.Plain
 		}
 	}
-	return l.Prompt(ctx, in)
+	return l.prompt(ctx, in)
 }
 
-// Prompt is Submit without the session's commands: an input that begins with "/" is a prompt such as a skill, or an
-// error.
-func (l *Local) Prompt(ctx context.Context, in Input) error {
+func (l *held) prompt(ctx context.Context, in Input) error {
 	more, err := in.media()
 	if err != nil {
 		return err
@@ -334,7 +347,7 @@ func (l *Local) Prompt(ctx context.Context, in Input) error {
 }
 
 // Continue implements [Handle].
-func (l *Local) Continue(ctx context.Context) error {
+func (l *held) Continue(ctx context.Context) error {
 	begins := func(event.Record) bool { return true } // work that was killed continues without a record of its own
 	if len(l.agent.Pending()) > 0 {
 		begins = nil // there may be no record until an answer
@@ -346,12 +359,12 @@ func (l *Local) Continue(ctx context.Context) error {
 }
 
 // Steer implements [Handle].
-func (l *Local) Steer(_ context.Context, in Input) error { return l.send(in, l.agent.Steer) }
+func (l *held) Steer(_ context.Context, in Input) error { return l.send(in, l.agent.Steer) }
 
 // FollowUp implements [Handle].
-func (l *Local) FollowUp(_ context.Context, in Input) error { return l.send(in, l.agent.FollowUp) }
+func (l *held) FollowUp(_ context.Context, in Input) error { return l.send(in, l.agent.FollowUp) }
 
-func (l *Local) send(in Input, to func(...llm.Part) error) error {
+func (l *held) send(in Input, to func(...llm.Part) error) error {
 	more, err := in.media()
 	if err != nil {
 		return err
@@ -360,7 +373,7 @@ func (l *Local) send(in Input, to func(...llm.Part) error) error {
 }
 
 // Interrupt implements [Handle].
-func (l *Local) Interrupt(context.Context) error {
+func (l *held) Interrupt(context.Context) error {
 	l.agent.Interrupt()
 	return nil
 }
@@ -387,7 +400,7 @@ func (in Input) media() (parts []llm.Part, err error) {
 }
 
 // Close implements [Handle]. It interrupts the work and ends the session.
-func (l *Local) Close() error {
+func (l *held) Close() error {
 	err := l.agent.Close()
 	l.cancel()
 	return err

@@ -19,7 +19,7 @@ type rewinding struct {
 }
 
 // Undo implements [Handle].
-func (l *Local) Undo(ctx context.Context, o UndoOptions) (Undone, error) {
+func (l *held) Undo(ctx context.Context, o UndoOptions) (Undone, error) {
 	if o.DryRun {
 		return l.preview(o, func(m *Manager, o UndoOptions) (Undone, error) { return m.Undo(ctx, o) })
 	}
@@ -28,7 +28,7 @@ func (l *Local) Undo(ctx context.Context, o UndoOptions) (Undone, error) {
 }
 
 // Redo implements [Handle].
-func (l *Local) Redo(ctx context.Context, o UndoOptions) (Undone, error) {
+func (l *held) Redo(ctx context.Context, o UndoOptions) (Undone, error) {
 	if o.DryRun {
 		return l.preview(o, func(m *Manager, o UndoOptions) (Undone, error) { return m.Redo(ctx, o) })
 	}
@@ -36,7 +36,7 @@ func (l *Local) Redo(ctx context.Context, o UndoOptions) (Undone, error) {
 }
 
 // preview tells what a rewind would do, from the saved records.
-func (l *Local) preview(o UndoOptions, do func(*Manager, UndoOptions) (Undone, error)) (Undone, error) {
+func (l *held) preview(o UndoOptions, do func(*Manager, UndoOptions) (Undone, error)) (Undone, error) {
 	if l.options.Manager == nil {
 		return Undone{}, errors.New("a session that is not saved has no preview of an undo")
 	}
@@ -44,7 +44,7 @@ func (l *Local) preview(o UndoOptions, do func(*Manager, UndoOptions) (Undone, e
 	return do(l.options.Manager, o)
 }
 
-func (l *Local) rewind(o UndoOptions, do func() (agent.Undone, error)) (Undone, error) {
+func (l *held) rewind(o UndoOptions, do func() (agent.Undone, error)) (Undone, error) {
 	r := &rewinding{options: o, changed: []Change{}}
 	l.mu.Lock()
 	if l.undo != nil {
@@ -70,7 +70,7 @@ func (l *Local) rewind(o UndoOptions, do func() (agent.Undone, error)) (Undone, 
 }
 
 // restored notes what an undo restored.
-func (l *Local) restored(changes []checkpoint.Change) {
+func (l *held) restored(changes []checkpoint.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range onlyFiles(changes) {
@@ -81,7 +81,7 @@ func (l *Local) restored(changes []checkpoint.Change) {
 }
 
 // decideLater decides about files that others changed as well, for the undo in progress.
-func (l *Local) decideLater(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
+func (l *held) decideLater(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
 	l.mu.Lock()
 	how := Refuse
 	if l.undo != nil {
@@ -100,7 +100,7 @@ func (l *Local) decideLater(ctx context.Context, e *checkpoint.LaterError) (chec
 }
 
 // askLater asks what to do with files that others changed as well.
-func (l *Local) askLater(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
+func (l *held) askLater(ctx context.Context, e *checkpoint.LaterError) (checkpoint.Later, error) {
 	q := event.QuestionAsked{
 		Type: event.QuestionOverwrite,
 		From: "undo",

@@ -7,13 +7,12 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/ask"
-	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
 	"github.com/reins-agent/reins/view"
 )
 
 // approve is the session's approver.
-func (l *Local) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
+func (l *held) approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
 	switch {
 	case l.options.Approvals == DeferApproval:
 		return tool.Approval{}, tool.ErrPending
@@ -27,13 +26,13 @@ func (l *Local) approve(ctx context.Context, r tool.Request) (tool.Approval, err
 }
 
 // Questions implements [Handle].
-func (l *Local) Questions(ctx context.Context) (list []ask.Question, err error) {
+func (l *held) Questions(ctx context.Context) (list []ask.Question, err error) {
 	err = l.current(ctx, func(s *view.State) { list = ask.Waiting(s, l.options.Places...) })
 	return list, err
 }
 
 // Answer implements [Handle].
-func (l *Local) Answer(ctx context.Context, id string, a ask.Answer) error {
+func (l *held) Answer(ctx context.Context, id string, a ask.Answer) error {
 	list, err := l.Questions(ctx)
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func (l *Local) Answer(ctx context.Context, id string, a ask.Answer) error {
 }
 
 // decide answers a question about a tool call.
-func (l *Local) decide(ctx context.Context, q ask.Question, a ask.Answer) error {
+func (l *held) decide(ctx context.Context, q ask.Question, a ask.Answer) error {
 	approval, choice, err := q.Approve(a)
 	if err != nil {
 		return err
@@ -87,7 +86,7 @@ func saveRules(c ask.Choice, save func(layer string, rules []string) error) erro
 }
 
 // proceed continues work that ended because it waited for approvals, when all are answered.
-func (l *Local) proceed(ctx context.Context) error {
+func (l *held) proceed(ctx context.Context) error {
 	l.mu.Lock()
 	idle := l.work == nil || l.work.over()
 	l.mu.Unlock()
@@ -101,7 +100,7 @@ func (l *Local) proceed(ctx context.Context) error {
 }
 
 // reply answers a question of the model.
-func (l *Local) reply(ctx context.Context, q ask.Question, a ask.Answer) error {
+func (l *held) reply(ctx context.Context, q ask.Question, a ask.Answer) error {
 	answers, err := q.Reply(a)
 	if err != nil {
 		return err
@@ -110,9 +109,4 @@ func (l *Local) reply(ctx context.Context, q ask.Question, a ask.Answer) error {
 		return l.Submit(ctx, Input{Text: a.Text, Plain: true})
 	}
 	return l.start(ctx, func(ctx context.Context) (agent.Outcome, error) { return l.agent.Answer(ctx, answers...) }, startsWork)
-}
-
-// Ask asks a person something; see [agent.Session.Ask].
-func (l *Local) Ask(ctx context.Context, q event.QuestionAsked) (event.QuestionAnswered, error) {
-	return l.agent.Ask(ctx, q)
 }
