@@ -33,7 +33,7 @@ func readGemini(common *parser, v wire.Value) error {
 	p := geminiParser{parser: common}
 	var system, contents, config, choice wire.Value
 	for m := v.Members(); m.Next(); {
-		switch key := camel(m.Key); key {
+		switch key := wire.Camel(m.Key); key {
 		case "systemInstruction":
 			system = m.Value
 		case "contents":
@@ -58,38 +58,12 @@ func readGemini(common *parser, v wire.Value) error {
 	return nil
 }
 
-// camel returns a name in camelCase.
-func camel(key []byte) string {
-	if !strings.Contains(string(key), "_") {
-		return string(key)
-	}
-	out := make([]byte, 0, len(key))
-	for i := 0; i < len(key); i++ {
-		if key[i] == '_' && i+1 < len(key) && key[i+1] >= 'a' && key[i+1] <= 'z' {
-			i++
-			out = append(out, key[i]-'a'+'A')
-			continue
-		}
-		out = append(out, key[i])
-	}
-	return string(out)
-}
-
-// fields returns an object's members by their names in camelCase.
-func fields(v wire.Value) map[string]wire.Value {
-	f := make(map[string]wire.Value)
-	for m := v.Members(); m.Next(); {
-		f[camel(m.Key)] = m.Value
-	}
-	return f
-}
-
 func (p *geminiParser) system(v wire.Value) {
 	if !v.Exists() {
 		return
 	}
 	msg := llm.Message{Role: llm.RoleSystem}
-	f := fields(v)
+	f := wire.CamelMembers(v)
 	n := 0
 	for it := f["parts"].Elements(); it.Next(); n++ {
 		text := it.Value.Get("text")
@@ -115,8 +89,8 @@ func (p *geminiParser) tools(v wire.Value) {
 		n++
 		rest := wire.Encoder{Buf: []byte("{")}
 		for m := it.Value.Members(); m.Next(); {
-			if camel(m.Key) != "functionDeclarations" {
-				rest.Member([]byte(camel(m.Key)), m.Value)
+			if wire.Camel(m.Key) != "functionDeclarations" {
+				rest.Member([]byte(wire.Camel(m.Key)), m.Value)
 				continue
 			}
 			i := -1
@@ -134,7 +108,7 @@ func (p *geminiParser) tools(v wire.Value) {
 func (p *geminiParser) declaration(v wire.Value, path string) {
 	var t llm.ToolDef
 	for m := v.Members(); m.Next(); {
-		switch camel(m.Key) {
+		switch wire.Camel(m.Key) {
 		case "name":
 			t.Name = m.Value.Str()
 		case "description":

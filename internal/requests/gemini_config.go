@@ -14,10 +14,10 @@ func (p *geminiParser) generationConfig(v wire.Value) {
 	if !v.Exists() {
 		return
 	}
-	f := fields(v)
+	f := wire.CamelMembers(v)
 	rest := wire.Encoder{Buf: []byte("{")}
 	for m := v.Members(); m.Next(); {
-		key := camel(m.Key)
+		key := wire.Camel(m.Key)
 		if !p.setting(key, m.Value, f) {
 			value := m.Value
 			if key == "thinkingConfig" {
@@ -79,7 +79,7 @@ func (p *geminiParser) output(mime wire.Value, all map[string]wire.Value) bool {
 
 // thinking reads the effort, and reports whether Encode would write the same for it.
 func (p *geminiParser) thinking(v wire.Value) bool {
-	f := fields(v)
+	f := wire.CamelMembers(v)
 	thoughts := f["includeThoughts"]
 	level, budget := f["thinkingLevel"].Str(), f["thinkingBudget"]
 	if budget != nil {
@@ -102,7 +102,7 @@ func renamed(v wire.Value) wire.Value {
 	}
 	e := wire.Encoder{Buf: []byte("{")}
 	for m := v.Members(); m.Next(); {
-		e.Member([]byte(camel(m.Key)), m.Value)
+		e.Member([]byte(wire.Camel(m.Key)), m.Value)
 	}
 	e.Close('}')
 	return e.Buf
@@ -125,7 +125,7 @@ func (p *geminiParser) toolConfig(v wire.Value) {
 	}
 	rest := wire.Encoder{Buf: []byte("{")}
 	for m := v.Members(); m.Next(); {
-		key := camel(m.Key)
+		key := wire.Camel(m.Key)
 		if key == "functionCallingConfig" && p.choice(m.Value) && p.declares() {
 			continue
 		}
@@ -138,7 +138,7 @@ func (p *geminiParser) toolConfig(v wire.Value) {
 
 // choice reads the tool choice and reports whether ToolChoice represents it exactly.
 func (p *geminiParser) choice(v wire.Value) bool {
-	f := fields(v)
+	f := wire.CamelMembers(v)
 	names := texts(f["allowedFunctionNames"])
 	mode := f["mode"].Str()
 	choice := &p.r.ToolChoice

@@ -1,12 +1,10 @@
 package requests
 
 import (
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
@@ -62,7 +60,7 @@ func (p *geminiParser) content(v wire.Value, path string) {
 // part reads one part. A part with an unknown member becomes opaque, unless it is a call or a response: then the
 // member is dropped and listed.
 func (p *geminiParser) part(v wire.Value, path string) llm.Part {
-	f := fields(v)
+	f := wire.CamelMembers(v)
 	if call, ok := f["functionCall"]; ok && call.Kind() == '{' {
 		p.extras(f, path, "functionCall", "thoughtSignature")
 		return p.call(call, f["thoughtSignature"], path+".functionCall")
@@ -116,7 +114,7 @@ func (p *geminiParser) modelled(f map[string]wire.Value) llm.Part {
 		return llm.Thinking{Redacted: true, State: state}
 	case n == 1 && len(f) == 1:
 		for _, key := range []string{"inlineData", "fileData"} {
-			if part, ok := mediaPart(f[key]); ok {
+			if part, ok := wire.GoogleMedia(f[key]); ok {
 				return part
 			}
 		}
@@ -124,43 +122,10 @@ func (p *geminiParser) modelled(f map[string]wire.Value) llm.Part {
 	return nil
 }
 
-// mediaPart reads inlineData or fileData, if it has no unknown members.
-func mediaPart(v wire.Value) (llm.Part, bool) {
-	f := fields(v)
-	mime := f["mimeType"].Str()
-	m := llm.Media{MIME: mime, URL: f["fileUri"].Str()}
-	if data := f["data"]; data.Kind() == '"' {
-		b, err := decodeBase64(data.Str())
-		if err != nil || mime == "" {
-			return nil, false
-		}
-		m.Data = b
-	}
-	if (m.URL == "") == (len(m.Data) == 0) || len(f) > 2 || len(f) == 2 && f["mimeType"] == nil {
-		return nil, false
-	}
-	switch {
-	case strings.HasPrefix(mime, "image/"):
-		return llm.Image{Media: m}, true
-	case strings.HasPrefix(mime, "audio/"):
-		return llm.Audio{Media: m}, true
-	}
-	return llm.Document{Media: m}, true
-}
-
-// decodeBase64 accepts both alphabets, with or without padding, like the API.
-func decodeBase64(s string) ([]byte, error) {
-	s = strings.TrimRight(s, "=")
-	if strings.ContainsAny(s, "-_") {
-		return base64.RawURLEncoding.DecodeString(s)
-	}
-	return base64.RawStdEncoding.DecodeString(s)
-}
-
 func (p *geminiParser) call(v, sig wire.Value, path string) llm.Part {
 	var c llm.ToolCall
 	for m := v.Members(); m.Next(); {
-		switch camel(m.Key) {
+		switch wire.Camel(m.Key) {
 		case "id":
 			c.ID = m.Value.Str()
 		case "name":
@@ -189,7 +154,7 @@ func (p *geminiParser) newID() string {
 func (p *geminiParser) response(v wire.Value, path string) llm.Part {
 	var r llm.ToolResult
 	for m := v.Members(); m.Next(); {
-		switch camel(m.Key) {
+		switch wire.Camel(m.Key) {
 		case "id":
 			r.ID = m.Value.Str()
 		case "name":
@@ -199,7 +164,7 @@ func (p *geminiParser) response(v wire.Value, path string) llm.Part {
 			r.IsError = m.Value.Get("error").Exists()
 		case "parts":
 			for it := m.Value.Elements(); it.Next(); {
-				part := p.modelled(fields(it.Value))
+				part := p.modelled(wire.CamelMembers(it.Value))
 				switch part.(type) {
 				case llm.Image, llm.Audio, llm.Document:
 				default:
@@ -218,7 +183,7 @@ func (p *geminiParser) response(v wire.Value, path string) llm.Part {
 // returned reads a function's response: the text in a result or error that Encode writes in the same form, or else the
 // whole object.
 func (p *geminiParser) returned(v wire.Value) llm.Text {
-	f := fields(v)
+	f := wire.CamelMembers(v)
 	for _, key := range []string{"result", "error"} {
 		if text := v.Get(key); text.Kind() == '"' && len(f) == 1 {
 			return llm.Text{Text: text.Str()}

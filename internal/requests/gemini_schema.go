@@ -23,7 +23,7 @@ func writeSchema(e *wire.Encoder, v wire.Value) {
 	nullable := v.Get("nullable").Bool()
 	e.Open('{')
 	for m := v.Members(); m.Next(); {
-		key := camel(m.Key)
+		key := wire.Camel(m.Key)
 		if key == "nullable" && nullable && v.Get("type").Exists() {
 			continue
 		}

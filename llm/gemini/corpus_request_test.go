@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/internal/requests"
+	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -91,7 +92,7 @@ func corrected(path string, got map[string]string) bool {
 func camelPath(path string) string {
 	parts := strings.Split(path, ".")
 	for i, p := range parts {
-		parts[i] = camel([]byte(p))
+		parts[i] = wire.Camel([]byte(p))
 	}
 	return strings.Join(parts, ".")
 }
@@ -171,7 +172,7 @@ func normalise(body []byte) any {
 func camelKeys(o object) object {
 	out := object{}
 	for k, v := range o {
-		out[camel([]byte(k))] = v
+		out[wire.Camel([]byte(k))] = v
 	}
 	return out
 }
@@ -280,7 +281,7 @@ func normalisePart(p object) object {
 		}
 		v = camelKeys(v)
 		if s, ok := v["data"].(string); ok && key == "inlineData" {
-			b, _ := decodeBase64(s)
+			b, _ := wire.DecodeBase64(s)
 			v["data"] = base64.StdEncoding.EncodeToString(b)
 		}
 		if key == "functionCall" && v["args"] == nil {

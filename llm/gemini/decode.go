@@ -257,7 +257,7 @@ func (d *decoder) close() {
 // must be sent back whole.
 func (d *decoder) whole(v, data wire.Value, keep bool) {
 	if !keep {
-		if p, ok := mediaPart(data); ok {
+		if p, ok := wire.GoogleMedia(data); ok {
 			d.a.Part(p)
 			return
 		}

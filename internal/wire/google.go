@@ -1,20 +1,19 @@
-package gemini
+package wire
 
 import (
 	"encoding/base64"
 	"strings"
 
-	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm"
 )
 
-// mediaPart reads inlineData or fileData, if it has no unknown members.
-func mediaPart(v wire.Value) (llm.Part, bool) {
-	f := fields(v)
+// GoogleMedia reads inlineData or fileData of Google's APIs, if it has no unknown members.
+func GoogleMedia(v Value) (llm.Part, bool) {
+	f := CamelMembers(v)
 	mime := f["mimeType"].Str()
 	m := llm.Media{MIME: mime, URL: f["fileUri"].Str()}
 	if data := f["data"]; data.Kind() == '"' {
-		b, err := decodeBase64(data.Str())
+		b, err := DecodeBase64(data.Str())
 		if err != nil || mime == "" {
 			return nil, false
 		}
@@ -32,8 +31,8 @@ func mediaPart(v wire.Value) (llm.Part, bool) {
 	return llm.Document{Media: m}, true
 }
 
-// decodeBase64 accepts both alphabets, with or without padding, like the API.
-func decodeBase64(s string) ([]byte, error) {
+// DecodeBase64 accepts both alphabets, with or without padding, as Google's APIs do.
+func DecodeBase64(s string) ([]byte, error) {
 	s = strings.TrimRight(s, "=")
 	if strings.ContainsAny(s, "-_") {
 		return base64.RawURLEncoding.DecodeString(s)
@@ -41,8 +40,8 @@ func decodeBase64(s string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(s)
 }
 
-// camel returns a name in camelCase.
-func camel(key []byte) string {
+// Camel returns a name in camelCase. Google's APIs accept names in snake_case, too.
+func Camel(key []byte) string {
 	if !strings.Contains(string(key), "_") {
 		return string(key)
 	}
@@ -58,11 +57,11 @@ func camel(key []byte) string {
 	return string(out)
 }
 
-// fields returns the members of an object by their names in camelCase.
-func fields(v wire.Value) map[string]wire.Value {
-	f := make(map[string]wire.Value)
+// CamelMembers returns an object's members by their names in camelCase.
+func CamelMembers(v Value) map[string]Value {
+	f := make(map[string]Value)
 	for m := v.Members(); m.Next(); {
-		f[camel(m.Key)] = m.Value
+		f[Camel(m.Key)] = m.Value
 	}
 	return f
 }
