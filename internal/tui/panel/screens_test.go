@@ -45,7 +45,7 @@ func newTale() *tale {
 func (t *tale) add(agent string, d event.Data) {
 	t.at = t.at.Add(4 * time.Second)
 	r := event.Record{Time: t.at, Agent: agent, Data: d}
-	if !d.Kind().Transient() {
+	if !event.KindOf(d).Transient() {
 		t.seq++
 		r.Seq = t.seq
 	}
