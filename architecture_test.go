@@ -69,7 +69,7 @@ var layers = [][]string{
 	{"internal/tui/panel", "internal/tui/plain"},
 	{"internal/tui"},
 	{"internal/cli"},
-	{"bench/process", "bench/protocol"},
+	{"bench/internal/process", "bench/internal/protocol"},
 	{
 		"cmd/reins", "bench", "bench/terminal", "bench/floor", "internal/crosscheck", "internal/effects", "internal/lspsuite",
 		"internal/handletest", "internal/mcpsuite", "internal/mutants", "internal/words", "examples", "examples/approval",

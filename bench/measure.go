@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/reins-agent/reins/bench/process"
+	"github.com/reins-agent/reins/bench/internal/process"
 )
 
 // sample is the measurement of one run.

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/reins-agent/reins/bench/process"
+	"github.com/reins-agent/reins/bench/internal/process"
 )
 
 func TestTree_IncludesChildrenAndKillEndsThem(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reins-agent/reins/bench/protocol"
+	"github.com/reins-agent/reins/bench/internal/protocol"
 )
 
 // server is a scripted model that answers at once: it asks for one command per request, and ends after the last. It does

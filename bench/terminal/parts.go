@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reins-agent/reins/bench/process"
+	"github.com/reins-agent/reins/bench/internal/process"
 	"github.com/reins-agent/reins/internal/tui/tuitest"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/reins-agent/reins/bench/process"
+	"github.com/reins-agent/reins/bench/internal/process"
 	"github.com/reins-agent/reins/internal/tui/tuitest"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reins-agent/reins/bench/protocol"
+	"github.com/reins-agent/reins/bench/internal/protocol"
 )
 
 // server is a scripted model. It plays the answer that was set last, at a chosen rate, and notes when requests arrive and
