@@ -247,8 +247,9 @@ func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 }
 
 func newHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
+	var man string
+	cmd := &cobra.Command{
+		Use:   "help [flags] [COMMAND]",
 		Short: "Show help for a command",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			of, _, err := cmd.Root().Find(args)
@@ -264,14 +265,19 @@ func newHelp() *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if man != "" && len(args) == 0 {
+				return reportManPages(cmd, man)
+			}
 			of, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
+			if err != nil || len(rest) > 0 || man != "" {
 				return unknownCommand(cmd.Root(), strings.Join(args, " "))
 			}
 			of.InitDefaultHelpFlag()
 			return of.Help()
 		},
 	}
+	cmd.Flags().StringVar(&man, "man", "", "write a manual page for each command into directory `DIR`")
+	return cmd
 }
 
 func newVersion(h Host) *cobra.Command {
