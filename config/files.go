@@ -30,6 +30,7 @@ type File struct {
 	root, name string // project root and name in it; "" for files outside projects
 	required   bool   // a missing file is an error
 	about      string // root of the project that a file outside it is for
+	profile    string // the name of the profile that the file is
 }
 
 // Files returns the files that Load reads, lowest layer first.
@@ -49,6 +50,9 @@ func (src Sources) Files() []File {
 		if dir := src.PersonalDir(); dir != "" {
 			files = append(files, File{Layer: LayerPersonal, Path: filepath.Join(dir, personalName(src.Dir)), about: src.Dir})
 		}
+	}
+	if profile := src.profileFile(); profile.Path != "" {
+		files = append(files, profile)
 	}
 	return append(files, File{Layer: LayerManaged, Path: filepath.Join(dir, "managed.toml")})
 }
@@ -153,6 +157,9 @@ const maxFile = 1 << 20
 // read returns the file content, or nil if the file does not exist. A project file must not be a link that points
 // outside the project.
 func (f File) read() ([]byte, error) {
+	if f.profile != "" && !filepath.IsAbs(f.Path) {
+		return nil, fmt.Errorf("invalid profile name %q: use letters, digits, _ and -", f.profile)
+	}
 	open, stat, name := os.Open, os.Stat, f.Path
 	if f.inProject() {
 		root, err := os.OpenRoot(f.root)
@@ -166,6 +173,8 @@ func (f File) read() ([]byte, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !f.required:
 		return nil, nil
+	case errors.Is(err, fs.ErrNotExist) && f.profile != "":
+		return nil, fmt.Errorf("there is no profile %q; to create it, run: reins config edit --profile-name %[1]s", f.profile)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("REINS_CONFIG names a file that does not exist: %s", f.Path)
 	case err != nil:

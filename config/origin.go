@@ -17,13 +17,14 @@ const (
 	LayerProject     Layer = "project"
 	LayerLocal       Layer = "local"
 	LayerPersonal    Layer = "personal"
+	LayerProfile     Layer = "profile"
 	LayerEnvironment Layer = "environment"
 	LayerFlag        Layer = "flag"
 	LayerManaged     Layer = "managed"
 )
 
 var layerOrder = []Layer{
-	LayerDefault, LayerSystem, LayerUser, LayerProject, LayerLocal, LayerPersonal, LayerEnvironment, LayerFlag, LayerManaged,
+	LayerDefault, LayerSystem, LayerUser, LayerProject, LayerLocal, LayerPersonal, LayerProfile, LayerEnvironment, LayerFlag, LayerManaged,
 }
 
 // Above reports whether settings in l override settings in another layer.

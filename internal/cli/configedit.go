@@ -14,6 +14,7 @@ import (
 
 func newConfigEdit(h Host) *cobra.Command {
 	var where layerFlags
+	var profile string
 	cmd := &cobra.Command{
 		Use:   "edit [flags]",
 		Short: "Edit a configuration file in your editor",
@@ -23,8 +24,14 @@ the text unchanged to give up.`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			layer, err := where.layer(config.LayerUser)
+			if err == nil && profile != "" && layer != config.LayerUser {
+				err = usagef("--profile-name cannot be combined with --project, --local or --personal")
+			}
 			if err != nil {
 				return err
+			}
+			if profile != "" {
+				h, layer = h.withProfile(profile), config.LayerProfile
 			}
 			file, err := h.configFile(layer)
 			if err != nil {
@@ -34,7 +41,21 @@ the text unchanged to give up.`,
 		},
 	}
 	where.flags(cmd, "edit")
+	cmd.Flags().StringVar(&profile, "profile-name", "", "edit the profile `NAME`")
 	return cmd
+}
+
+// withProfile returns a host whose settings include a profile; "" changes nothing.
+func (h Host) withProfile(name string) Host {
+	if getenv := h.Getenv; name != "" {
+		h.Getenv = func(key string) string {
+			if key == config.ProfileVariable {
+				return name
+			}
+			return getenv(key)
+		}
+	}
+	return h
 }
 
 // mistakeMark begins the lines that show a mistake in the editor.

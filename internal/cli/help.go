@@ -26,7 +26,7 @@ type flagGroup struct {
 }
 
 var flagGroups = []flagGroup{
-	{"Model", "provider model no-model effort thinking fallback base-url header response-timeout cache-ttl service-tier max-tokens catalogue"},
+	{"Model", "profile-name provider model no-model effort thinking fallback base-url header response-timeout cache-ttl service-tier max-tokens catalogue"},
 	{"Prompt and tools", "file system append-system profile toolset tool-tier tool-allow tool-deny coder mcp-config no-mcp contract guardrails"},
 	{"Permissions", "mode rules yes defer-approvals wait-for-approvals trust sandbox network writable allow-file"},
 	{"Session", "worktree attempts choose judge cwd continue resume fork session-id session no-save skip-damaged compact-at past-price-step"},

@@ -27,6 +27,7 @@ type connection struct {
 	headers                             []string
 	debug                               bool
 	level                               verbosity
+	profileName                         string // of the user's settings
 
 	entries []connect.Entry // from the configuration
 	parsed  *pflag.FlagSet  // nil if there is no command line
@@ -40,6 +41,7 @@ func (c *connection) flags(h Host, cmd *cobra.Command) {
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
 	f.StringArrayVar(&c.headers, "header", nil, "add the HTTP header `\"NAME: VALUE\"` to the provider's requests; can be repeated")
 	f.StringVar(&c.responseTimeout, "response-timeout", "", "maximum `DURATION` until the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)")
+	f.StringVar(&c.profileName, "profile-name", "", "use the settings of the profile `NAME`, over those of your configuration (default: REINS_PROFILE)")
 	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)
 	f.BoolVar(&c.debug, "debug", false, "log HTTP traffic to standard error, without keys")
 	completeFlag(cmd, "provider", completeProviders)

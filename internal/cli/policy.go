@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -115,7 +116,7 @@ func (h Host) workspace() (w policy.Workspace) {
 		w.Protected = append(w.Protected, realpath.Resolve(f.Path))
 	}
 	if dir := (config.Sources{Getenv: h.Getenv}).PersonalDir(); dir != "" {
-		w.Protected = append(w.Protected, realpath.Resolve(dir))
+		w.Protected = append(w.Protected, realpath.Resolve(dir), realpath.Resolve(filepath.Join(filepath.Dir(dir), "profiles")))
 	}
 	for _, dir := range h.skillOptions().UserDirs() {
 		w.Protected = append(w.Protected, realpath.Resolve(dir))

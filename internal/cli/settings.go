@@ -111,6 +111,7 @@ func (c *connection) configure(h Host, dir string, trusted bool, session event.M
 	if c.parsed == nil {
 		return nil, nil
 	}
+	h = h.withProfile(c.profileName)
 	flags := overrides(c.parsed)
 	if same := c.provider == "" || c.provider == session.Provider; session.ID != "" && c.model == "" && same {
 		flags = append(flags,
