@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui"
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/internal/tui/panel"
+	plainface "github.com/reins-agent/reins/internal/tui/plain"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/session"
 )
@@ -53,9 +52,6 @@ func (f *interactive) flags(h Host, root *cobra.Command) {
 	flags.BoolVar(&f.plain, "plain", false, "print lines only: for screen readers and simple terminals")
 }
 
-// plainFace shows a session as lines; nil if there is no such view.
-var plainFace func(ctx context.Context, h Host, f *interactive, prompt string) error
-
 // start runs "reins" without a command. Without a terminal it prints the help.
 func (f *interactive) start(cmd *cobra.Command, h Host, args []string) error {
 	if f.resume == chosen {
@@ -72,10 +68,7 @@ func (f *interactive) start(cmd *cobra.Command, h Host, args []string) error {
 	case !hasScreen(h):
 		return f.offScreen(cmd, args)
 	case f.plain || h.Getenv("TERM") == "dumb":
-		if plainFace == nil {
-			return usagef("this program has no plain view; use \"reins run\"")
-		}
-		return plainFace(cmd.Context(), h, f, prompt)
+		return f.lines(cmd.Context(), h, prompt)
 	}
 	return f.show(cmd.Context(), h, prompt)
 }
@@ -108,6 +101,28 @@ func (f *interactive) show(ctx context.Context, h Host, prompt string) error {
 		o.Choose = true
 	}
 	return runWindow(ctx, o)
+}
+
+// lines shows the session that the flags name as lines.
+func (f *interactive) lines(ctx context.Context, h Host, prompt string) error {
+	flags := f.run
+	if f.choose {
+		return usagef("--plain cannot show the list of sessions: give --resume an ID; \"reins sessions list\" shows them")
+	}
+	w := &window{host: h, flags: flags, given: prompt}
+	s, err := w.first(ctx)
+	if err != nil {
+		return err
+	}
+	last, err := plainface.Run(ctx, plainface.Options{
+		Handle: s,
+		In:     h.Stdin,
+		Out:    h.Stdout,
+		Prompt: prompt,
+		Bell:   true,
+		Open:   w.open,
+	})
+	return errors.Join(err, last.Close())
 }
 
 // runWindow runs the application.
@@ -165,7 +180,6 @@ func (w *window) options() (tui.Options, error) {
 		Getenv:  w.host.Getenv,
 		Theme:   w.host.Getenv("REINS_THEME"),
 		Facts:   w.facts,
-		Shell:   w.shell,
 		Notes:   w.notes,
 		Welcome: w.welcome(dir),
 		Exit:    os.Exit,
@@ -301,14 +315,4 @@ func branch(dir string) string {
 		return name[:min(len(name), 7)]
 	}
 	return name
-}
-
-// shell returns the process for a command of the user's own. It is not confined: the user could type it in a shell.
-func (w *window) shell(ctx context.Context, line string) *exec.Cmd {
-	shell := cmp.Or(w.host.Getenv("SHELL"), "/bin/sh")
-	cmd := exec.CommandContext(ctx, shell, "-c", line)
-	cmd.Dir = cmp.Or(w.flags.dir, ".")
-	cmd.WaitDelay = time.Second // for output of what it left behind
-	detach(cmd)
-	return cmd
 }

@@ -6,11 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -74,13 +72,6 @@ func start(t *testing.T, w, h int, change func(r *rig, o *Options), turns ...llm
 		In:      r.tty,
 		Out:     r.tty,
 		Getenv:  func(name string) string { return map[string]string{"TERM": "xterm-256color"}[name] },
-		Shell: func(ctx context.Context, line string) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, "/bin/sh", "-c", line)
-			cmd.Dir = r.dir
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-			return cmd
-		},
 		Welcome: Welcome{Title: "reins test"},
 	}
 	if change != nil {

@@ -2,15 +2,15 @@ package tui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/tui/text"
+	"github.com/reins-agent/reins/internal/tui/usercmd"
 	"github.com/reins-agent/reins/session"
 )
 
@@ -22,63 +22,47 @@ type shell struct {
 	out   *tail
 }
 
-// maxOutput is how much of a command's output the model gets: its end.
+// maxOutput is how much of a command's output is kept to be shown: its end.
 const maxOutput = 30_000
 
 // tail keeps the end of what is written to it. It may be used concurrently.
 type tail struct {
 	mu      sync.Mutex
 	b       []byte
-	left    int // bytes that were left out
 	changed func()
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *tail) write(p []byte) {
 	t.mu.Lock()
 	t.b = append(t.b, p...)
 	if over := len(t.b) - maxOutput; over > maxOutput {
 		t.b = bytes.Clone(t.b[over:])
-		t.left += over
 	}
 	t.mu.Unlock()
 	t.changed()
-	return len(p), nil
 }
 
 // text returns the end of the output.
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	b, left := t.b, t.left
-	if over := len(b) - maxOutput; over > 0 {
-		b, left = b[over:], left+over
-	}
-	s := strings.ToValidUTF8(text.Unstyled(string(b)), "\uFFFD")
-	if left > 0 {
-		s = fmt.Sprintf("… %d bytes were left out …\n", left) + s
-	}
-	return s
+	return strings.ToValidUTF8(text.Unstyled(string(t.b)), "\uFFFD")
 }
 
 // startShell runs a command of the user's own. Its output joins the conversation.
 func (a *app) startShell(line string) {
-	switch {
-	case a.o.Shell == nil:
-		a.say("Commands cannot be run here.")
-		return
-	case a.shell != nil:
+	if a.shell != nil {
 		a.say("Another command is running; esc stops it.")
 		return
 	}
 	ctx, stop := context.WithCancel(a.ctx)
 	s := &shell{line: line, began: time.Now(), stop: stop, out: &tail{changed: a.wake()}}
-	cmd := a.o.Shell(ctx, line)
-	cmd.Stdout, cmd.Stderr = s.out, s.out
+	dir := cmp.Or(a.info.Dir, a.o.Dir)
 	a.shell = s
 	a.do(func(context.Context) func() {
-		err := cmd.Run()
+		message, err := usercmd.Run(ctx, dir, line, s.out.write)
 		stop()
-		return func() { a.shellDone(s, cmd, err) }
+		return func() { a.shellDone(s, message, err) }
 	})
 }
 
@@ -93,26 +77,13 @@ func (a *app) wake() func() {
 }
 
 // shellDone gives the model the output of a command.
-func (a *app) shellDone(s *shell, cmd *exec.Cmd, err error) {
+func (a *app) shellDone(s *shell, message string, err error) {
 	a.shell = nil
-	end := "it succeeded"
 	if err != nil {
-		end = err.Error()
-		if cmd.ProcessState != nil {
-			end = cmd.ProcessState.String()
-		}
-	}
-	out := strings.TrimRight(s.out.text(), "\n")
-	a.say(lastLines("$ "+s.line+"\n"+out+"\n("+end+")", few+2))
-	fence := "```"
-	for strings.Contains(out, fence) {
-		fence += "`"
-	}
-	message := fmt.Sprintf("I ran `%s` (%s). Its output:\n%s\n%s\n%s", s.line, end, fence, out, fence)
-	l := a.live
-	if l == nil {
+		a.sayError(err)
 		return
 	}
+	a.say(lastLines("$ "+s.line+"\n"+strings.TrimRight(s.out.text(), "\n"), few+2))
 	a.change(func(ctx context.Context, h session.Handle) error {
 		return h.Steer(ctx, session.Input{Text: message, Plain: true})
 	})

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/internal/tui/panel"
@@ -36,11 +35,10 @@ type Options struct {
 	In, Out *os.File
 	Getenv  func(string) string
 	Keys    *keys.Map
-	Theme   string                                              // name of a theme; "" is auto
-	Roles   map[string]string                                   // changes to the theme
-	Facts   func(session.Info) []Fact                           // for the status line, besides those of the session
-	Shell   func(ctx context.Context, command string) *exec.Cmd // for "!command"; nil turns it off
-	Notes   *Notes                                              // what other parts of the program print; nil is nothing
+	Theme   string                    // name of a theme; "" is auto
+	Roles   map[string]string         // changes to the theme
+	Facts   func(session.Info) []Fact // for the status line, besides those of the session
+	Notes   *Notes                    // what other parts of the program print; nil is nothing
 	Welcome Welcome
 	Exit    func(code int) // ends the process if the application hangs after a signal
 }
