@@ -47,7 +47,11 @@ func (a *app) frame(now time.Time) screen.Frame {
 	}
 	draft := a.draft(w, a.draftRoom(h))
 	rest := h - len(draft.lines)
-	ask := a.questionLines(w, rest-min(3, rest/4))
+	above := min(3, rest/4) // rows for the conversation
+	if h < 16 {
+		above = 0
+	}
+	ask := a.questionLines(w, rest-above)
 	rest -= len(ask.lines)
 	lines := append(a.conversation(w, rest, now), ask.lines...)
 	f := screen.Frame{Lines: append(lines, draft.lines...), X: draft.x, Y: rest + len(ask.lines) + draft.y, Cursor: draft.cursor}
@@ -237,14 +241,16 @@ func (a *app) activity(w int) []text.Line {
 	switch {
 	case a.opening && len(a.first) > 0:
 		return []text.Line{{{Text: "● opening the session", Style: text.Style{Role: text.Dim}}}}
+	case a.questions.shown:
+		return nil
 	case a.live == nil || !a.working():
 		return a.waitingHint(w)
 	}
 	root, _ := a.live.state.Agent("")
 	act := root.Activity
 	s := "● " + doing(act)
-	if !act.Since.IsZero() {
-		s += " " + show.Duration(max(time.Since(act.Since), 0).Truncate(time.Second))
+	if d := time.Since(act.Since).Truncate(time.Second); !act.Since.IsZero() && d > 0 {
+		s += " " + show.Duration(d)
 	}
 	hint := " · " + a.keys.Key(keys.Interrupt) + " stops"
 	if q := &a.questions; q.waits() && !q.shown {
