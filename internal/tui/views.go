@@ -40,6 +40,8 @@ func (a *app) open(action keys.Action) bool {
 		a.push(panel.NewCost(a.panelOptions()))
 	case keys.Checkpoints:
 		a.push(panel.NewCheckpoints(a.panelOptions()))
+	case keys.Background:
+		a.runningCalls()
 	case keys.Queue:
 		a.cover(&queueView{at: len(a.queued()) - 1})
 	default:

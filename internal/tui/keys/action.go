@@ -197,7 +197,7 @@ var actions = [...]info{
 	{Queue, "edit the waiting messages", "alt+q", false},
 	{Cost, "show the cost", "f7", false},
 	{Checkpoints, "undo to an earlier prompt", "f8", false},
-	{Background, "list the background commands", "f9", false},
+	{Background, "show the output of the calls that run", "f9", false},
 	{Mouse, "switch the mouse between scrolling and selecting", "f12", false},
 
 	{Submit, "send the message; after a backslash, insert a line break", "enter", true},
