@@ -4,8 +4,6 @@ package cli
 
 import (
 	"os"
-	"os/exec"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,10 +26,3 @@ func terminalWidth(f *os.File) (int, bool) {
 
 // enableEscapes reports whether a terminal interprets escape sequences.
 func enableEscapes(*os.File) bool { return true }
-
-// detach gives a command of the user's own a session without a terminal, so that it cannot draw over the screen, and
-// kills everything in it when its context ends.
-func detach(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-}

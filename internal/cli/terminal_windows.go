@@ -2,7 +2,6 @@ package cli
 
 import (
 	"os"
-	"os/exec"
 
 	"golang.org/x/sys/windows"
 )
@@ -31,6 +30,3 @@ func enableEscapes(f *os.File) bool {
 	}
 	return windows.SetConsoleMode(handle, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
-
-// detach leaves a command of the user's own as it is.
-func detach(*exec.Cmd) {}
