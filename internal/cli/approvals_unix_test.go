@@ -273,9 +273,10 @@ func TestAttach_SixClientsSeeTheSame(t *testing.T) {
 	}
 }
 
-func TestAttach_TakesPartOnATerminal(t *testing.T) {
+func TestAttach_TakesPartLineByLine(t *testing.T) {
 	t.Parallel()
 	run := waitingRun(t, "shared")
+	run.Env = append(run.Env, "TERM=dumb")
 	side := waits(t, run)
 	con := onTerminal(t, beside(run, "attach", "shared"))
 	con.await("attached to session shared")

@@ -88,8 +88,8 @@ func (a *attached) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	title := show.Summary(info.Title)
-	notef(a.host, "attached to session %s in %s · %s", info.ID, shortDir(a.host, info.Dir), strings.TrimSuffix(info.Model+" · "+title, " · "))
+	what := strings.TrimSuffix(info.Model+" · "+show.Summary(info.Title), " · ")
+	notef(a.host, "attached to session %s in %s · %s", info.ID, shortDir(a.host, info.Dir), what)
 	if !a.asker.unattended() {
 		a.asker.keys.Listen(func(line string) { a.typed(ctx, leave, line) })
 		defer a.asker.keys.Flush()

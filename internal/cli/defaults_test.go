@@ -18,7 +18,9 @@ import (
 // changed constant must fail here.
 func TestDefaults_OfFlags(t *testing.T) {
 	want := map[string]string{
+		"reins --mode":                        "default",
 		"reins ask --timeout":                 "10m0s",
+		"reins attach --output":               "text",
 		"reins run --compact-at":              "0.8",
 		"reins run --max-rounds":              "200",
 		"reins audit tail --lines":            "10",

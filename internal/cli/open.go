@@ -32,9 +32,9 @@ import (
 //	}
 //	defer s.Close()
 //
-// The session is a [session.Handle], which other processes reach while it is open. Its questions wait for Handle.Answer, unless approvals says otherwise. Its commands
-// are built-in ones, skills and prompts of MCP servers. Problems that do not stop the work are printed to
-// host.Stderr, also later: a face that owns the screen sets another writer.
+// The session is a [session.Handle], which other processes reach while it is open. Its questions wait for Handle.Answer,
+// unless approvals says otherwise. Its commands are built-in ones, skills and prompts of MCP servers. Problems that do not
+// stop the work are printed to host.Stderr, also later: a face that owns the screen sets another writer.
 //
 // To open another session, as session.ActionOpen and session.ActionNew ask for, close the first one and use a new opener
 // with other flags: resume names a session, and a new session has neither resume, nor continueLast, nor fork.
