@@ -65,10 +65,10 @@ func (f *interactive) start(cmd *cobra.Command, h Host, args []string) error {
 	switch {
 	case len(args) > 0 && !dashed && !strings.ContainsAny(args[0], " \n"): // a command that does not exist
 		return unknownCommand(cmd, args[0])
+	case f.plain || hasScreen(h) && h.Getenv("TERM") == "dumb":
+		return f.lines(cmd.Context(), h, prompt)
 	case !hasScreen(h):
 		return f.offScreen(cmd, args)
-	case f.plain || h.Getenv("TERM") == "dumb":
-		return f.lines(cmd.Context(), h, prompt)
 	}
 	return f.show(cmd.Context(), h, prompt)
 }

@@ -1,0 +1,63 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	lineface "github.com/reins-agent/reins/internal/tui/plain"
+)
+
+func TestReins_PlainReadsAPipe(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "--plain")
+	cmd.Stdin = strings.NewReader("ping")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil || !strings.HasSuffix(string(out), "\nYou: ping\npong\nReady.\n") {
+		t.Fatalf("it printed %q, error %v, %s", out, err, &stderr)
+	}
+	_, id, ok := strings.Cut(strings.TrimSpace(stderr.String()), "Continue with: reins --resume ")
+	if !ok {
+		t.Fatalf("it does not say how to continue: %s", &stderr)
+	}
+	again := command(t, "--plain", "--resume", id)
+	again.Dir, again.Env = cmd.Dir, cmd.Env
+	if out, err = again.Output(); err != nil || !strings.Contains(string(out), "You: ping\npong\nReady.\n") {
+		t.Errorf("it printed %q, error %v", out, err)
+	}
+}
+
+func TestReins_PlainAsksOnADumbTerminal(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, `call write_file {"file_path":"a.txt","content":"made"}`)
+	cmd.Env = append(cmd.Env, "TERM=dumb")
+	c := onTerminal(t, cmd)
+	c.await(lineface.Allow)
+	c.press("1\n")
+	c.await("Done: write_file a.txt")
+	c.await("\a" + lineface.Ready)
+	if b, err := os.ReadFile(filepath.Join(cmd.Dir, "a.txt")); err != nil || string(b) != "made" {
+		t.Errorf("the file is %q, error %v", b, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if shown := c.end(exitInterrupted); strings.Contains(shown, "\x1b") {
+		t.Errorf("it moved the cursor: %q", shown)
+	}
+}
+
+func TestReins_PlainNeedsAnIDToResume(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "--plain", "--resume")
+	out, _ := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != exitUsage || !strings.Contains(string(out), "reins sessions list") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
