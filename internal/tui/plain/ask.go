@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/command"
@@ -22,13 +23,14 @@ import (
 // asking is the question that waits for its answer.
 type asking struct {
 	id     string
+	asked  time.Time // a call whose accesses have changed is asked about again
 	cancel context.CancelFunc
 }
 
 // ask shows a question and waits for its answer in the background.
 func (f *face) ask(q ask.Question, more int) {
 	ctx, cancel := context.WithCancel(f.ctx)
-	f.asking = &asking{q.ID, cancel}
+	f.asking = &asking{q.ID, q.Asked, cancel}
 	f.resting = false
 	f.out.line(f.out.ring() + questionText(q, more))
 	go func() {
@@ -47,16 +49,17 @@ func (f *face) unask() {
 
 // answered passes the answer on.
 func (f *face) answered(q ask.Question, a ask.Answer, err error) error {
-	if f.asking == nil || f.asking.id != q.ID {
+	if f.asking == nil || f.asking.id != q.ID || !f.asking.asked.Equal(q.Asked) {
 		return nil
 	}
 	f.unask()
 	if err == nil {
+		a.Asked = q.Asked
 		if a.Text != "" {
 			f.sent = append(f.sent, a.Text)
 		}
 		if err = f.handle.Answer(f.ctx, q.ID, a); err == nil || errors.Is(err, session.ErrAnswered) {
-			f.decided[q.ID] = true
+			f.decided[q.ID] = q.Asked
 		}
 		if err := f.report(err, ""); err != nil {
 			return err

@@ -268,21 +268,30 @@ func (f *face) waiting() []ask.Question {
 			delete(f.decided, id)
 		}
 	}
-	return slices.DeleteFunc(list, func(q ask.Question) bool { return f.shelved[q.ID] || f.decided[q.ID] })
+	return slices.DeleteFunc(list, func(q ask.Question) bool {
+		asked, decided := f.decided[q.ID]
+		return f.shelved[q.ID] || decided && asked.Equal(q.Asked)
+	})
 }
 
 // questions asks the oldest question that waits, and withdraws the current one if it was answered elsewhere.
 func (f *face) questions() error {
 	waiting := f.waiting()
 	if f.asking != nil {
-		if _, open := ask.Find(waiting, f.asking.id); open && !f.ended {
+		q, open := ask.Find(waiting, f.asking.id)
+		same := open && q.Asked.Equal(f.asking.asked)
+		if same && !f.ended {
 			return nil
-		} else if open {
-			f.unask()
-			return f.questions()
 		}
 		f.unask()
-		f.out.line("The question was answered elsewhere, or no longer waits.")
+		switch {
+		case same:
+			return f.questions()
+		case open:
+			f.out.line("The question has changed.")
+		default:
+			f.out.line("The question was answered elsewhere, or no longer waits.")
+		}
 		f.items()
 	}
 	if len(waiting) == 0 {

@@ -111,11 +111,11 @@ type face struct {
 	draft    string   // lines that end with a backslash
 	held     []string // lines that wait until the session can take them
 	asking   *asking
-	decided  map[string]bool // questions that were answered here and still wait as the last records say
-	shelved  map[string]bool // questions that were open when the user interrupted; /continue asks them again
-	working  bool            // as the last records say
-	settling bool            // the session may be idle: a goroutine waits until it is
-	idle     bool            // the session was idle after the record idleAt, which may be still to come
+	decided  map[string]time.Time // questions that were answered here and still wait as the last records say, as they were asked
+	shelved  map[string]bool      // questions that were open when the user interrupted; /continue asks them again
+	working  bool                 // as the last records say
+	settling bool                 // the session may be idle: a goroutine waits until it is
+	idle     bool                 // the session was idle after the record idleAt, which may be still to come
 	idleAt   event.Seq
 	resting  bool      // the user was told that the session is ready
 	stopped  view.Stop // as the user was told
@@ -173,7 +173,7 @@ func (f *face) open(h session.Handle) error {
 	}
 	f.handle, f.state = h, state
 	f.printed, f.steered = map[view.Key]bool{}, map[string]bool{}
-	f.decided, f.shelved = map[string]bool{}, map[string]bool{}
+	f.decided, f.shelved = map[string]time.Time{}, map[string]bool{}
 	f.sent, f.held = nil, nil
 	f.working, f.settling, f.resting = f.busy(), false, false
 	f.out.line(opening(info))

@@ -22,7 +22,8 @@ func TestTerminal_Child(t *testing.T) {
 	if os.Getenv(onTerminal) == "" {
 		return
 	}
-	d := newDesk(t, llmtest.Call("write_file", `{"file_path":"a.txt","content":"made\n"}`), llmtest.Say("Well."), llmtest.Turn{Delay: time.Hour})
+	write := llmtest.Call("write_file", `{"file_path":"a.txt","content":"made\n"}`)
+	d := newDesk(t, write, llmtest.Say("Well."), llmtest.Turn{Delay: time.Hour})
 	d.opts.In, d.opts.Out, d.opts.Bell = os.Stdin, os.Stdout, true
 	if _, err := Run(t.Context(), d.opts); err != nil {
 		t.Error(err)
