@@ -18,7 +18,6 @@ import (
 	"github.com/reins-agent/reins/internal/tui"
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/internal/tui/panel"
-	plainface "github.com/reins-agent/reins/internal/tui/plain"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/session"
 )
@@ -101,28 +100,6 @@ func (f *interactive) show(ctx context.Context, h Host, prompt string) error {
 		o.Choose = true
 	}
 	return runWindow(ctx, o)
-}
-
-// lines shows the session that the flags name as lines.
-func (f *interactive) lines(ctx context.Context, h Host, prompt string) error {
-	flags := f.run
-	if f.choose {
-		return usagef("--plain cannot show the list of sessions: give --resume an ID; \"reins sessions list\" shows them")
-	}
-	w := &window{host: h, flags: flags, given: prompt}
-	s, err := w.first(ctx)
-	if err != nil {
-		return err
-	}
-	last, err := plainface.Run(ctx, plainface.Options{
-		Handle: s,
-		In:     h.Stdin,
-		Out:    h.Stdout,
-		Prompt: prompt,
-		Bell:   true,
-		Open:   w.open,
-	})
-	return errors.Join(err, last.Close())
 }
 
 // runWindow runs the application.
