@@ -162,7 +162,8 @@ func (w *worktrees) begin(ctx context.Context) error {
 	if err := w.settle(ctx, t); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("[You work in worktree %s at %s (branch %s), a copy of the last commit of %s. Stay there. The branch is saved when you are done.]",
+	text := fmt.Sprintf("[You work in worktree %s at %s (branch %s), a copy of the last commit of %s. "+
+		"Stay there. The branch is saved when you are done.]",
 		t.Name(), t.Dir(), t.Branch(), w.home.Info().Dir)
 	return w.session.From(event.Origin{Kind: event.OriginWorktree, ID: t.ID}).Steer(llm.Text{Text: text})
 }

@@ -71,7 +71,8 @@ func (h Host) editConfig(ctx context.Context, file config.File) error {
 	for {
 		head := ""
 		if mistake != nil {
-			head = mistakeMark + show.OneLine(mistake.Error()) + "\n" + mistakeMark + "Nothing was saved. Correct it, or save it unchanged to give up.\n"
+			head = mistakeMark + show.OneLine(mistake.Error()) + "\n" +
+				mistakeMark + "Nothing was saved. Correct it, or save it unchanged to give up.\n"
 		}
 		edited, err := h.editText(ctx, "config.toml", head+text)
 		if err != nil {

@@ -175,7 +175,8 @@ func attachment(name string, data []byte) (llm.Part, error) {
 	case slices.Contains(data[:min(len(data), 8000)], 0), len(data) <= maxAttachedText && !utf8.Valid(data):
 		return nil, fmt.Errorf("%s is a binary file: only text and images can be attached", name)
 	case len(data) > maxAttachedText:
-		return nil, fmt.Errorf("%s has more than %d MiB of text: name it in the prompt, and the agent reads what it needs", name, maxAttachedText>>20)
+		return nil, fmt.Errorf("%s has more than %d MiB of text: name it in the prompt, and the agent reads what it needs",
+			name, maxAttachedText>>20)
 	}
 	text := string(data)
 	note := ""

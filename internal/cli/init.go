@@ -27,10 +27,10 @@ type agentsText struct {
 
 const initTask = `Improve the first version of AGENTS.md for this project.
 
-It follows and comes from the files alone. AGENTS.md tells a coding agent what it cannot see at once: how to build, test (also a single
-test), lint and format, how the code is organized, conventions, and traps. Read the README, the manifests and a few typical source files. Keep the
-commands that are right, and remove those that are wrong. Write at most 80 lines, without praise, general advice, and anything that you did not see in
-the files. Do not write the file: return its text.`
+It follows and comes from the files alone. AGENTS.md tells a coding agent what it cannot see at once: how to build, test (also
+a single test), lint and format, how the code is organized, conventions, and traps. Read the README, the manifests and a few
+typical source files. Keep the commands that are right, and remove those that are wrong. Write at most 80 lines, without praise,
+general advice, and anything that you did not see in the files. Do not write the file: return its text.`
 
 type initCommand struct {
 	consultation[agentsText]
@@ -85,7 +85,8 @@ func (o initCommand) do(ctx context.Context, h Host) error {
 			notef(h, "the project also has %s; see docs/other-agents.md for which file is used", other)
 		}
 	}
-	_, err = fmt.Fprintf(h.Stdout, "wrote %s (%s); review it before you commit it\n", agentsFile, show.Plural(strings.Count(text, "\n"), "line"))
+	lines := show.Plural(strings.Count(text, "\n"), "line")
+	_, err = fmt.Fprintf(h.Stdout, "wrote %s (%s); review it before you commit it\n", agentsFile, lines)
 	return err
 }
 

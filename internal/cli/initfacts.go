@@ -36,9 +36,11 @@ type projectCommand struct{ purpose, line, from string }
 
 // languagesByExtension are the languages that are named in AGENTS.md.
 var languagesByExtension = map[string]string{
-	".go": "Go", ".py": "Python", ".rs": "Rust", ".java": "Java", ".kt": "Kotlin", ".scala": "Scala", ".rb": "Ruby", ".php": "PHP", ".cs": "C#",
+	".go": "Go", ".py": "Python", ".rs": "Rust", ".java": "Java", ".kt": "Kotlin", ".scala": "Scala",
+	".rb": "Ruby", ".php": "PHP", ".cs": "C#",
 	".c": "C", ".h": "C", ".cc": "C++", ".cpp": "C++", ".hpp": "C++", ".swift": "Swift", ".ex": "Elixir", ".exs": "Elixir", ".dart": "Dart",
-	".js": "JavaScript", ".jsx": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript", ".vue": "Vue", ".svelte": "Svelte",
+	".js": "JavaScript", ".jsx": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript",
+	".vue": "Vue", ".svelte": "Svelte",
 	".sh": "shell", ".sql": "SQL", ".lua": "Lua", ".zig": "Zig", ".hs": "Haskell", ".ml": "OCaml", ".clj": "Clojure",
 }
 
@@ -80,7 +82,8 @@ func projectFiles(ctx context.Context, dir string) (names []string) {
 	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		base := d.Name()
 		switch {
-		case err != nil || d.IsDir() && name != dir && (strings.HasPrefix(base, ".") && base != ".github" || base == "node_modules" || base == "vendor"):
+		case err != nil || d.IsDir() && name != dir &&
+			(strings.HasPrefix(base, ".") && base != ".github" || base == "node_modules" || base == "vendor"):
 			return fs.SkipDir
 		case len(names) >= maxProjectFiles:
 			return fs.SkipAll
@@ -112,7 +115,7 @@ func (p sources) read(name string) string {
 	return string(b)
 }
 
-// lockFile is a file that a package manager writes, and how the manager runs programs.
+// lockFile is a file of a package manager or a build tool, and how the tool runs a target.
 type lockFile struct{ name, command string }
 
 // byLock returns the command of the first lock file that the project has, or a default.
@@ -127,7 +130,8 @@ func (p sources) byLock(standard string, locks []lockFile) string {
 
 // purposes are the commands that every project may have, and their names in makefiles and scripts.
 var purposes = []struct{ purpose, names string }{
-	{"build", "build compile"}, {"test", "test tests"}, {"lint", "lint vet check typecheck"}, {"format", "fmt format"}, {"run", "start dev serve run"},
+	{"build", "build compile"}, {"test", "test tests"}, {"lint", "lint vet check typecheck"},
+	{"format", "fmt format"}, {"run", "start dev serve run"},
 }
 
 // named returns the commands for names that a file defines.
@@ -145,7 +149,7 @@ func named(defined []string, from, prefix string) (list []projectCommand) {
 var makeTarget = lazy.Regexp(`(?m)^([A-Za-z][\w-]*)[ \t]*:(?:[^=]|$)`)
 
 func makeCommands(p sources) (list []projectCommand) {
-	for _, f := range []struct{ name, command string }{{"Makefile", "make "}, {"makefile", "make "}, {"GNUmakefile", "make "}, {"justfile", "just "}} {
+	for _, f := range []lockFile{{"Makefile", "make "}, {"makefile", "make "}, {"GNUmakefile", "make "}, {"justfile", "just "}} {
 		var targets []string
 		for _, m := range makeTarget().FindAllStringSubmatch(p.read(f.name), -1) {
 			targets = append(targets, m[1])
@@ -173,7 +177,9 @@ func nodeCommands(p sources) []projectCommand {
 	if json.Unmarshal([]byte(p.read("package.json")), &manifest) != nil {
 		return nil
 	}
-	command := p.byLock("npm run ", []lockFile{{"pnpm-lock.yaml", "pnpm "}, {"yarn.lock", "yarn "}, {"bun.lock", "bun run "}, {"bun.lockb", "bun run "}})
+	command := p.byLock("npm run ", []lockFile{
+		{"pnpm-lock.yaml", "pnpm "}, {"yarn.lock", "yarn "}, {"bun.lock", "bun run "}, {"bun.lockb", "bun run "},
+	})
 	return named(slices.Collect(maps.Keys(manifest.Scripts)), "package.json", command)
 }
 
