@@ -69,15 +69,17 @@ func attach(ctx context.Context, h Host, args []string, output string) error {
 		return err
 	}
 	a := &asker{host: h, view: v, keys: newKeyboard(h), inputs: true}
-	return (&attached{host: h, handle: c, view: v, asker: a}).run(ctx)
+	return (&attached{host: h, handle: c, view: v, asker: a, store: sessions.Store}).run(ctx)
 }
 
-// attached is a face of a session, line by line. It uses nothing but the session's handle.
+// attached is a face of a session, line by line.
 type attached struct {
 	host   Host
 	handle session.Handle
 	view   face
 	asker  *asker
+	store  event.Store
+	last   event.Seq // the last record that was shown
 }
 
 // run shows the session until it is closed or the user leaves.
@@ -104,6 +106,9 @@ func (a *attached) run(ctx context.Context) error {
 		notef(a.host, "left the session, which continues")
 		return nil
 	case err == nil, errors.Is(err, session.ErrClosed), errors.Is(err, remote.ErrUnreachable):
+		if err := a.showRest(ctx, info.ID); err != nil {
+			return err
+		}
 		notef(a.host, "the session was closed; to continue it, run: reins run --resume %s", info.ID)
 		return nil
 	}
@@ -121,6 +126,7 @@ func (a *attached) watch(ctx context.Context, before event.Seq) error {
 			return err
 		}
 		old := 0 < r.Seq && r.Seq <= before
+		a.last = max(a.last, r.Seq)
 		if _, all := a.view.(*jsonView); old && !all {
 			a.view.replay(r)
 		} else if err := a.view.show(r); err != nil {
@@ -135,6 +141,19 @@ func (a *attached) watch(ctx context.Context, before event.Seq) error {
 			}
 		default:
 			a.asker.note(ctx, a.handle, r)
+		}
+	}
+	return nil
+}
+
+// showRest shows what was saved after the connection was lost: another process may have continued the session for a moment.
+func (a *attached) showRest(ctx context.Context, id string) error {
+	for r, err := range a.store.Load(ctx, id, a.last) {
+		if err != nil {
+			return err
+		}
+		if err := a.view.show(r); err != nil {
+			return err
 		}
 	}
 	return nil
