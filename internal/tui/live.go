@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/internal/tui/edit"
 	"github.com/reins-agent/reins/internal/tui/panel"
 	"github.com/reins-agent/reins/internal/tui/transcript"
 	"github.com/reins-agent/reins/session"
@@ -251,28 +250,6 @@ func (a *app) refresh() {
 			if a.live == l {
 				a.info, a.facts = i, facts
 				a.setTitle()
-			}
-		}
-	})
-}
-
-func (a *app) loadCommands() {
-	l := a.live
-	a.do(func(ctx context.Context) func() {
-		list, err := l.Commands(ctx)
-		if err != nil {
-			return nil
-		}
-		var commands []edit.Command
-		for _, c := range list {
-			if c.Unavailable == "" {
-				commands = append(commands, edit.Command{Name: c.Name, Summary: c.Summary, Arguments: c.Arguments})
-			}
-		}
-		return func() {
-			if a.live == l {
-				a.commands = commands
-				a.edit.Refresh()
 			}
 		}
 	})

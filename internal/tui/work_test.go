@@ -51,7 +51,9 @@ func TestRun_CtrlCClearsADraftFirst(t *testing.T) {
 
 func TestRun_SteersAndQueuesWhileTheAgentWorks(t *testing.T) {
 	t.Parallel()
-	r := start(t, 80, 24, nil, call("write_file", "file_path", "a.txt", "content", "x"), llmtest.Say("first"), llmtest.Say("second"), llmtest.Say("third"))
+	r := start(t, 80, 24, nil,
+		call("write_file", "file_path", "a.txt", "content", "x"),
+		llmtest.Say("first"), llmtest.Say("second"), llmtest.Say("third"))
 	r.sends("Begin")
 	r.sees(Ready)
 	for i, text := range []string{"in blue", "then red", "then green"} {

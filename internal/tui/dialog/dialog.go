@@ -225,7 +225,7 @@ func (d *Dialog) View(width, rows int) (lines []text.Line, x, y int, cursor bool
 	if d.cause != "" {
 		tail = append(tail, d.wrap(d.cause, width, text.Failure)...)
 	}
-	kept := min(len(d.body.all(d, width)), rows/3) // what is decided stays in sight
+	kept := min(len(d.body.all(d, width)), rows/3)                 // what is decided stays in sight
 	if over := len(tail) - max(rows-len(head)-kept, 1); over > 0 { // keep the caret, or the selection
 		from := min(max(y-(len(tail)-over)/2, 0), over)
 		tail, y = tail[from:len(tail)-over+from], y-from

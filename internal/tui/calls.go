@@ -1,0 +1,48 @@
+package tui
+
+import (
+	"fmt"
+
+	"github.com/reins-agent/reins/internal/tui/pager"
+	"github.com/reins-agent/reins/view"
+)
+
+// runningCalls shows the output of the calls that run now, of all agents.
+func (a *app) runningCalls() {
+	var sections []pager.Section
+	s := a.live.state
+	for i := s.Len() - 1; i >= 0 && len(sections) < s.Open(); i-- {
+		if t := s.Item(i).Tool; t != nil && t.State == view.ToolRunning {
+			sections = append(sections, pager.Text(t.Title, t.Title+"\n\n"+t.Output.Tail))
+		}
+	}
+	if len(sections) == 0 {
+		a.say("No call runs.")
+		return
+	}
+	a.page("Running calls", sections...)
+}
+
+// toolSections returns what there is to read about a tool call.
+func toolSections(t view.Tool) []pager.Section {
+	var list []pager.Section
+	if t.Diff != "" {
+		list = append(list, pager.Diff(t.Diff)...)
+	}
+	if t.Error != "" {
+		list = append(list, pager.Text("Error", t.Error))
+	}
+	output := t.Output.Head
+	if t.Output.Omitted > 0 {
+		output += fmt.Sprintf("\n… %d lines were left out …\n", t.Output.Omitted)
+	} else if output != "" && t.Output.Tail != "" {
+		output += "\n"
+	}
+	if output += t.Output.Tail; output != "" {
+		list = append(list, pager.Text("Output", output))
+	}
+	if len(list) == 0 {
+		list = append(list, pager.Text(t.Title, string(t.State)+" "+t.Outcome))
+	}
+	return list
+}
