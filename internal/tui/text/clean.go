@@ -163,5 +163,13 @@ func attaches(r rune) bool {
 	case r >= 0x3041 && r < 0xA66F, r >= 0xAC00 && r < 0xD7B0:
 		return false
 	}
-	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc) || zeroHangul(r)
+	// Some spacing marks, such as U+102B, are characters of their own.
+	spacing := unicode.Is(unicode.Mc, r)
+	return spacing && follows(r) || !spacing && (unicode.In(r, unicode.Mn, unicode.Me) || zeroHangul(r))
+}
+
+// follows reports whether a character is in one cluster with a letter before it.
+func follows(r rune) bool {
+	_, rest := Next("a" + string(r))
+	return rest == ""
 }

@@ -40,6 +40,17 @@ func TestClean_ShowsWhatControlsTheTerminalOrHides(t *testing.T) {
 	}
 }
 
+func TestClean_KeepsSpacingMarksThatAreCharacters(t *testing.T) {
+	for _, s := range []string{"\u102b", "a\u102b", "\u102c\u102b"} {
+		if got := Clean(s); got != s {
+			t.Errorf("Clean(%q) = %q", s, got)
+		}
+	}
+	if got := Clean("\u0903"); got != "◌\u0903" { // this spacing mark belongs to the character before it
+		t.Errorf("Clean(U+0903) = %q", got)
+	}
+}
+
 func TestCleanLines_TakesBothLineEnds(t *testing.T) {
 	got := slices.Collect(CleanLines("a\r\nb\n\tc\rd\n"))
 	if want := []string{"a", "b", "    c␍d", ""}; !slices.Equal(got, want) {
