@@ -27,11 +27,11 @@ var layers = [][]string{
 		"internal/suggest", "internal/thorough", "internal/schedule",
 	},
 	{"llm", "internal/webhook", "internal/atfile", "internal/hostproxy"},
-	{"internal/wire"},
+	{"internal/wire", "internal/modelfile"},
 	{"internal/texttools", "internal/prefix", "internal/requests"},
 	{"llm/openai", "llm/anthropic", "llm/gemini", "llm/chat", "llm/bedrock"},
 	{"llm/connect", "llm/object", "llm/llmtest", "internal/media", "compact", "internal/chatgpt"},
-	{"llm/llmtest/conformance"},
+	{"internal/conformance"},
 	{"env"},
 	{"internal/gitdir"},
 	{"internal/search", "env/envtest", "env/sandbox", "secret"},
@@ -55,7 +55,7 @@ var layers = [][]string{
 	{"mcp/serve"},
 	{"internal/show"},
 	{"internal/keyboard"},
-	{"view"},
+	{"view", "project"},
 	{"ask"},
 	{"session"},
 	{"command"},
@@ -160,7 +160,7 @@ func TestArchitecture_CommandDoesNotLinkTestCode(t *testing.T) {
 	if !slices.Contains(deps, module+"llm/llmtest") {
 		t.Error("cmd/reins does not link llm/llmtest: reins demo needs it, or this test is obsolete")
 	}
-	for _, pkg := range []string{"testing", "net/http/httptest", module + "llm/llmtest/conformance", module + "internal/corpus", module + "internal/exchanges", module + "internal/gitdir/gitdirtest", module + "internal/thorough"} {
+	for _, pkg := range []string{"testing", "net/http/httptest", module + "internal/conformance", module + "internal/corpus", module + "internal/exchanges", module + "internal/gitdir/gitdirtest", module + "internal/thorough"} {
 		if slices.Contains(deps, pkg) {
 			t.Errorf("cmd/reins links %s", pkg)
 		}
@@ -217,6 +217,7 @@ var hostFiles = []string{
 	"internal/handletest",
 	"internal/keyboard",
 	"internal/memory",
+	"internal/modelfile",
 	"internal/mutants",
 	"internal/prompt/userdocs.go",
 	"internal/realpath",
@@ -230,6 +231,7 @@ var hostFiles = []string{
 	"internal/chatgpt",
 	"mcp/login.go",
 	"mcp/origin.go",
+	"project",
 	"session/dirs.go",
 	"session/remote",
 	"session/verify.go",

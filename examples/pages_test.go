@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/policy/rules"
+	"github.com/reins-agent/reins/project"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -62,6 +64,52 @@ func approve(ctx context.Context, r tool.Request) (tool.Approval, error) {
 		return tool.Approval{}, err // refuses
 	}
 	return tool.Approval{Allow: answer == "y", Message: "The user answered " + answer + "."}, nil
+}
+
+func open(ctx context.Context, dir string) (*agent.Session, error) {
+	p, err := project.Load(ctx, project.Options{Dir: dir})
+	if err != nil {
+		return nil, err // an *project.Error is a mistake that the user can correct
+	}
+	config, err := p.Session(ctx, project.SessionOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range p.Notes() {
+		fmt.Println(note) // such as: untrusted project, ignoring .mcp.json
+	}
+	config.Session.Approve = approve // any other part can be replaced too
+	return coding.Open(ctx, config)
+}
+
+func TestOpen_UsesTheConfiguration(t *testing.T) {
+	server := llmtest.NewServer(llmtest.Play(llmtest.Say("Hello.")))
+	defer server.Close()
+	home := t.TempDir()
+	for name, value := range map[string]string{
+		"HOME":               home,
+		"REINS_HOME":         home + "/state",
+		"REINS_CONFIG":       home + "/config.toml",
+		"REINS_PROVIDER":     "anthropic",
+		"ANTHROPIC_API_KEY":  "key",
+		"ANTHROPIC_BASE_URL": server.BaseURL("anthropic"),
+	} {
+		t.Setenv(name, value)
+	}
+	if err := os.WriteFile(home+"/config.toml", []byte("[permissions]\nmode = \"acceptEdits\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Submit(t.Context(), llm.NewText("Hi"))
+	if mode := s.Mode(); err != nil || out.Text != "Hello." || mode != policy.ModeAcceptEdits {
+		t.Errorf("got %q, %v in mode %s", out.Text, err, mode)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAgent_WritesTheFile(t *testing.T) {

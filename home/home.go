@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -109,6 +110,15 @@ func (d Dir) MCPGrants() string { return d.join("mcp", "grants") }
 
 // MCPServers returns the directory for data that is remembered about each project's MCP servers.
 func (d Dir) MCPServers() string { return d.join("mcp", "servers") }
+
+// MCPLog returns the path of the log of an MCP server. The log before it ends in .old.
+func (d Dir) MCPLog(server string) string { return d.join("mcp", url.PathEscape(server)+".log") }
+
+// MCPServer returns the path of what is remembered about an MCP server of a project, which is identified by its root.
+func (d Dir) MCPServer(root, server string) string {
+	sum := sha256.Sum256([]byte(root + "\x00" + server))
+	return filepath.Join(d.MCPServers(), hex.EncodeToString(sum[:16])+".json")
+}
 
 // Plans returns the directory for subscription sign-ins.
 func (d Dir) Plans() string { return d.join("chatgpt") }

@@ -69,7 +69,7 @@ func (a *asker) deny(name, reason string, accesses []policy.Access, rules []stri
 	if policy.LeavesSandbox(accesses) {
 		with = "--writable DIR, or --sandbox off"
 	} else if len(rules) > 0 {
-		with = "reins policy allow --personal " + quoteRules(rules) + ", " + with
+		with = "reins policy allow --personal " + show.Quote(rules...) + ", " + with
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -391,12 +391,12 @@ func TestSave_AnAnswerForOneProjectDoesNotHoldInAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string]int{here: 1, there: 0} {
-		s, err := h.settings(dir, false, nil)
+		p, err := h.peek(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Permissions.Allow) != want {
-			t.Errorf("in %s: the rules %q, want %d", dir, s.Permissions.Allow, want)
+		if allow := p.Settings.Permissions.Allow; len(allow) != want {
+			t.Errorf("in %s: the rules %q, want %d", dir, allow, want)
 		}
 	}
 	entries, err := os.ReadDir(here)
@@ -404,7 +404,7 @@ func TestSave_AnAnswerForOneProjectDoesNotHoldInAnother(t *testing.T) {
 		t.Errorf("the project has the files %v (%v)", entries, err)
 	}
 	protected := false
-	w := h.workspace()
+	w := h.machine().Workspace()
 	file, err := h.configFileFor(here, config.LayerPersonal)
 	if err != nil {
 		t.Fatal(err)

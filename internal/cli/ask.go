@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -64,18 +63,19 @@ the prompt.`,
 func (o askCommand) run(ctx context.Context, h Host, prompt string) error {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	s, err := o.configure(h, ".", h.trusted("."), event.Meta{})
+	options, err := o.options(h, ".")
 	if err != nil {
 		return err
 	}
-	if s != nil {
-		o.effort = s.Effort
-	}
-	k, err := o.open(ctx, h)
+	p, err := loadProject(options)
 	if err != nil {
 		return err
 	}
-	r := &llm.Request{Model: k.Model, MaxTokens: o.maxTokens, Effort: o.effort, Unary: !o.stream}
+	k, err := p.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	r := &llm.Request{Model: k.Model, MaxTokens: o.maxTokens, Effort: p.Settings.Effort, Unary: !o.stream}
 	if o.system != "" {
 		r.Messages = append(r.Messages, llm.SystemText(o.system))
 	}

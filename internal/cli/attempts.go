@@ -227,8 +227,8 @@ func (a attempts) chooseBest(ctx context.Context, cmd *cobra.Command, h Host, al
 
 // try runs the user's command in the worktree, in the sandbox of the agent's commands.
 func (t *attempt) try(ctx context.Context, line string) (int, error) {
-	o := t.run.flags
-	e, err := local.New(local.Config{Dir: t.tree.Dir(), Sandbox: o.box, Pass: o.pass})
+	pass := t.run.flags.project.Settings.Environment.Pass
+	e, err := local.New(local.Config{Dir: t.tree.Dir(), Sandbox: t.run.box, Pass: pass})
 	if err != nil {
 		return 0, err
 	}

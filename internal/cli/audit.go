@@ -5,16 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/audit"
-	"github.com/reins-agent/reins/coding"
-	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/project"
 )
 
 func newAudit(h Host) *cobra.Command {
@@ -27,38 +25,15 @@ replaced by placeholders.`,
 	}, newAuditShow(h), newAuditTail(h), newAuditVerify(h))
 }
 
-// auditConfig returns the configuration of the audit log.
-func auditConfig(h Host, s *config.Settings) (a coding.Audit, err error) {
-	a = coding.Audit{
-		Off: !s.Audit.Enabled, Optional: !s.Audit.Required, Path: s.Audit.Path, MaxSize: int64(s.Audit.MaxSize) << 20, Keep: s.Audit.Keep,
-	}
-	if rest, ok := strings.CutPrefix(a.Path, "~/"); ok {
-		a.Path = filepath.Join(h.Getenv("HOME"), rest)
-	}
-	switch {
-	case a.Off:
-		return a, nil
-	case a.Path != "" && !filepath.IsAbs(a.Path):
-		return a, usagef("audit.path %q must be an absolute path, or begin with ~/", a.Path)
-	case a.Path == "":
-		state, err := stateDir(h)
-		if err != nil {
-			return a, err
-		}
-		a.Path = state.Audit()
-	}
-	return a, nil
-}
-
 // auditPath returns the file of the audit log, even if it is disabled now.
 func auditPath(h Host) (string, error) {
-	s, err := h.settings(".", false, nil)
+	o := h.options(".")
+	o.Trust = project.TrustNo
+	p, err := project.Load(context.Background(), o)
 	if err != nil {
 		return "", err
 	}
-	s.Audit.Enabled = true
-	a, err := auditConfig(h, s)
-	return a.Path, err
+	return p.AuditPath()
 }
 
 // auditFilter selects lines.

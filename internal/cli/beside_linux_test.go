@@ -134,8 +134,8 @@ func (m monorepo) work(sandbox string, f func()) {
 	}
 }
 
-// project matches the parts of a system prompt that come from the project.
-var project = regexp.MustCompile(`(?s)<project_instructions.*?</project_instructions>|<git_snapshot>.*?</git_snapshot>|` +
+// projectParts matches the parts of a system prompt that come from the project.
+var projectParts = regexp.MustCompile(`(?s)<project_instructions.*?</project_instructions>|<git_snapshot>.*?</git_snapshot>|` +
 	`(?i:is git repository|git branch)[^\n]*`)
 
 // look returns what other programs and another session see in app.
@@ -154,7 +154,7 @@ func (m monorepo) look(sandbox string) map[string]string {
 		"configuration":       m.seen("reins", "config", "show", "--origin"),
 		"trust":               m.seen("reins", "trust", "--list"),
 		"doctor":              m.seen("reins", "doctor"),
-		"instructions":        strings.Join(project.FindAllString(session("system"), -1), "\n"),
+		"instructions":        strings.Join(projectParts.FindAllString(session("system"), -1), "\n"),
 		"grep":                session(`call grep {"pattern":"needle"}`),
 		"glob":                session(`call glob {"pattern":"**/*"}`),
 		"codebase_search":     session(`call codebase_search {"query":"needle"}`),

@@ -107,12 +107,11 @@ func failIf(problem bool) error {
 }
 
 func exitCode(ctx context.Context, err error) int {
-	var usage usageError
 	var quiet quietError
 	switch {
 	case errors.As(err, &quiet):
 		return quiet.code
-	case errors.As(err, &usage):
+	case isUsage(err):
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted

@@ -1,26 +1,16 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/coding"
-	"github.com/reins-agent/reins/config"
-	"github.com/reins-agent/reins/env"
-	"github.com/reins-agent/reins/env/local"
-	"github.com/reins-agent/reins/env/sandbox"
-	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/coder"
-	"github.com/reins-agent/reins/internal/realpath"
-	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/project"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -113,117 +103,27 @@ func (o *coderRun) do(ctx context.Context, h Host, args []string) error {
 
 // coder returns the configuration of coder runs. The flags and the user's configuration select the agent.
 func (o run) coder(h Host, dir string) (coder.Config, error) {
-	quiet := h
-	quiet.Stderr = io.Discard // each run prints the notes about its configuration
-	s, err := quiet.settings(dir, false, overrides(o.parsed))
+	options, err := o.connection.options(h, o.dir)
 	if err != nil {
 		return coder.Config{}, err
 	}
-	state, err := stateDir(h)
-	if err != nil {
-		return coder.Config{}, err
+	options.Rules, options.Writable = o.rules, o.boxed.writable
+	options.Servers = o.mcpConfig
+	if o.trust {
+		options.Trust = project.TrustYes
 	}
-	c := coder.Config{State: string(state), FullAccess: s.Coder.FullAccess, Log: func(m coder.Metrics) {
+	a := newAsker(h)
+	c, err := coder.Of(options, dir, func(c *coding.Config) {
+		c.ToolConfig.DefaultTimeout = o.timeout
+		c.Session.Allow, c.Session.Deny = o.allow, o.deny
+		c.Session.Approve = func(ctx context.Context, q tool.Request) (tool.Approval, error) {
+			return a.refuse(ctx, q, "this run cannot ask for approval"), nil
+		}
+	})
+	c.Log = func(m coder.Metrics) {
 		if line, err := marshal(m); err == nil {
 			fmt.Fprintf(h.Stderr, "reins: coder metrics %s\n", line)
 		}
-	}}
-	if s.Coder.Backend != "command" {
-		c.Session = func(ctx context.Context, dir string, box coder.Sandbox) (coding.Config, error) {
-			return o.coderSession(ctx, h, dir, box)
-		}
-		return c, nil
 	}
-	c.Command = &coder.Command{
-		Args: s.Coder.Command, ResumeFlag: s.Coder.ResumeFlag, SystemFlag: s.Coder.SystemFlag,
-		Env: func(dir string, box coder.Sandbox) (env.Environment, error) { return o.coderEnv(h, dir, box) },
-	}
-	return c, nil
-}
-
-// coderSession returns the configuration of a session for a coder run.
-func (o run) coderSession(ctx context.Context, h Host, dir string, box coder.Sandbox) (coding.Config, error) {
-	if err := o.configureCoder(h, dir, box); err != nil {
-		return coding.Config{}, err
-	}
-	k, err := o.connection.open(ctx, h)
-	if err != nil {
-		return coding.Config{}, err
-	}
-	r := newRunner(h, &jsonView{questions: io.Discard}, o)
-	c, err := r.config(k, saved{})
-	if err != nil {
-		return c, err
-	}
-	c.Session.Approve = func(ctx context.Context, q tool.Request) (tool.Approval, error) {
-		return r.asker.refuse(ctx, q, "this run cannot ask for approval"), nil
-	}
-	return c, o.checkModels(h, c.Connect.Catalogue, k.Provider, k.Model)
-}
-
-// coderEnv returns the environment for the command of a coder run. It has network access, because the command calls a
-// model.
-func (o run) coderEnv(h Host, dir string, box coder.Sandbox) (env.Environment, error) {
-	if err := o.configureCoder(h, dir, box); err != nil {
-		return nil, err
-	}
-	s := o.settings
-	if box != coder.FullAccess && o.box.Mode == "" && s.Sandbox.Mode != string(sandbox.Off) {
-		return nil, usagef("the sandbox is not available, so the command cannot be confined; set sandbox.mode to off to run it without a sandbox")
-	}
-	for _, dir := range s.CoderWritable() {
-		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
-			return nil, usagef("coder.writable: %s does not exist or is not a directory", dir)
-		}
-		o.box.Writable = append(o.box.Writable, dir)
-	}
-	o.box.Network = len(o.box.Hosts) == 0
-	for _, name := range []string{".claude", ".claude.json", ".codex", ".gemini", ".config/opencode", ".local/share/opencode"} { // its own credentials
-		o.box.Readable = append(o.box.Readable, realpath.Resolve(filepath.Join(h.Getenv("HOME"), name)))
-	}
-	if state, err := stateDir(h); err == nil && o.box.Mode == sandbox.WorkspaceWrite {
-		o.box.Cache = state.Cache(dir)
-	}
-	return local.New(local.Config{Dir: dir, Pass: slices.Concat(o.pass, s.Coder.Pass), Sandbox: o.box})
-}
-
-// configureCoder applies the configuration to a coder run. The sandbox determines what the agent may do without asking,
-// within the limits of the configuration.
-func (o *run) configureCoder(h Host, dir string, box coder.Sandbox) error {
-	o.trust = o.trust && realpath.Same(cmp.Or(o.dir, "."), dir)
-	o.dir, o.yes = dir, false
-	if err := o.configure(h, event.Meta{}); err != nil {
-		return err
-	}
-	s, mode := o.settings, sandbox.Mode(o.settings.Sandbox.Mode)
-	if !o.parsed.Changed("provider") && !o.parsed.Changed("model") {
-		o.useModel(s.Coder)
-	}
-	switch {
-	case box == coder.FullAccess && mode != "" && mode != sandbox.Off:
-		return usagef("the sandbox danger-full-access is not permitted: the configured sandbox is %s", mode)
-	case box == coder.FullAccess:
-		o.box, o.permitted.mode = sandbox.Config{}, policy.ModeBypass
-		return nil
-	case box == coder.ReadOnly:
-		o.permitted.mode = policy.ModePlan
-	case mode == sandbox.ReadOnly || o.permitted.mode == policy.ModePlan:
-		return usagef("the sandbox workspace-write is not permitted: the configuration permits only reading; use read-only")
-	case o.permitted.mode != policy.ModeDontAsk:
-		o.permitted.mode = policy.ModeAuto
-	}
-	if ok, _ := sandbox.Available(); ok {
-		confined := *s
-		confined.Sandbox.Mode = string(box)
-		return o.useBox(h, &confined)
-	}
-	return nil
-}
-
-// useModel applies the provider and model that are configured for coder runs.
-func (c *connection) useModel(s config.Coder) {
-	if s.Provider != "" && s.Provider != c.provider {
-		c.provider, c.model, c.baseURL = s.Provider, "", ""
-	}
-	c.model = cmp.Or(s.Model, c.model)
+	return c, err
 }

@@ -11,12 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/spf13/pflag"
-
-	"github.com/reins-agent/reins/internal/coder"
-	"github.com/reins-agent/reins/internal/realpath"
-	"github.com/reins-agent/reins/policy"
 )
 
 func TestMCPServe_CancellingCoderEndsItsCommands(t *testing.T) {
@@ -53,22 +47,5 @@ func TestMCPServe_CancellingCoderEndsItsCommands(t *testing.T) {
 	rest, _ := io.ReadAll(out)
 	if code := exitCodeOf(t, cmd); code != 0 || !strings.Contains(string(rest), `"progressToken":"p"`) {
 		t.Errorf("exit code %d, output %s", code, rest)
-	}
-}
-
-func TestCoder_TrustAndYesHoldOnlyForWhatWasAsked(t *testing.T) {
-	home, here, other := t.TempDir(), realpath.Resolve(t.TempDir()), realpath.Resolve(t.TempDir())
-	h := Host{Stderr: io.Discard, Stdout: io.Discard, systemDir: t.TempDir(), Getenv: func(name string) string {
-		return map[string]string{"HOME": home}[name]
-	}}
-	asked := run{trust: true, yes: true, dir: here, connection: connection{parsed: pflag.NewFlagSet("", pflag.ContinueOnError)}}
-	for dir, trusted := range map[string]bool{here: true, other: false} {
-		o := asked
-		if err := o.configureCoder(h, dir, coder.WorkspaceWrite); err != nil {
-			t.Fatal(err)
-		}
-		if o.trust != trusted || o.yes || o.permitted.mode != policy.ModeAuto {
-			t.Errorf("%s: trusted %v, yes %v, mode %s; want %v, false, auto", dir, o.trust, o.yes, o.permitted.mode, trusted)
-		}
 	}
 }

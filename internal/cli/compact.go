@@ -78,12 +78,8 @@ func (o compactCommand) do(ctx context.Context, h Host) (err error) {
 }
 
 // prepare configures the session as "reins run" does, so that the request for the summary has the same instructions,
-// tools and effort as the requests before. Without the model, only the trust matters.
+// tools and effort as the requests before.
 func (o *compactCommand) prepare(h Host, place saved) (err error) {
-	if o.noModel {
-		o.trust = trusts(h, ".")
-		return nil
-	}
 	if o.dir, err = place.dir(""); err != nil {
 		return err
 	}
@@ -115,29 +111,25 @@ func shrinksWithoutModel(messages []llm.Message) bool {
 	return err == nil && m.Weigh(messages...)-m.Weigh(after...) >= minimum
 }
 
-// open resumes the session with its tools, so that the summary request extends the session's last request.
+// open resumes the session with its tools, so that the summary request extends the session's last request. With
+// --no-model it needs no key.
 func (o compactCommand) open(ctx context.Context, h Host, place saved) (*agent.Session, error) {
-	k, err := o.client(ctx, h, place.meta)
-	if err != nil {
-		return nil, err
-	}
 	r := newOpener(h, o.run)
 	r.alone = r.asker.unattended()
 	r.place = place
-	s, err := r.session(ctx, k, place)
+	if o.noModel {
+		r.flags.noMCP = true
+		client, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{silentProvider{name: place.meta.Provider}}})
+		if err != nil {
+			return nil, err
+		}
+		r.model = coding.Connection{Client: client, Provider: place.meta.Provider, Model: place.meta.Model}
+	}
+	s, err := r.session(ctx, place)
 	if err != nil {
 		return nil, explainOpen(place.meta.ID, err)
 	}
 	return s.Agent(), nil
-}
-
-// client connects to the model. With --no-model it needs no key.
-func (o compactCommand) client(ctx context.Context, h Host, m event.Meta) (coding.Connection, error) {
-	if !o.noModel {
-		return o.connection.open(ctx, h)
-	}
-	client, err := llm.NewClient(llm.ClientConfig{Providers: []llm.Provider{silentProvider{name: m.Provider}}})
-	return coding.Connection{Client: client, Provider: m.Provider, Model: m.Model}, err
 }
 
 // silentProvider is a provider that is never called.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/connect"
+	"github.com/reins-agent/reins/project"
 	"github.com/reins-agent/reins/session"
 )
 
@@ -112,18 +113,17 @@ func completeModels(h Host, cmd *cobra.Command, c *connection, flag string) {
 
 // knownModels returns the models of the catalogue and of the configuration, as far as they can be read.
 func (h Host) knownModels(c *connection) *llm.Catalogue {
-	known, err := loadCatalogue(h, c.catalogue)
-	if err != nil {
-		known = llm.DefaultCatalogue()
+	o := h.options(".")
+	o.Models, o.Note = c.catalogue, nil
+	if p, err := project.Load(context.Background(), o); err == nil {
+		if known, err := p.Catalogue(); err == nil {
+			return known
+		}
 	}
-	s, err := h.quietSettings(".", h.trusted("."), nil)
-	if err != nil {
+	if known, err := h.machine().Models(c.catalogue); err == nil {
 		return known
 	}
-	if all, err := connect.Catalogue(known, h.entries(s, known)); err == nil {
-		return all
-	}
-	return known
+	return llm.DefaultCatalogue()
 }
 
 // completeEfforts completes the value of --effort with the levels of the chosen model, or else of all models.

@@ -10,10 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/config"
-	"github.com/reins-agent/reins/internal/configtool"
 	"github.com/reins-agent/reins/internal/show"
-	"github.com/reins-agent/reins/internal/wire"
-	"github.com/reins-agent/reins/tool"
+	"github.com/reins-agent/reins/project"
 )
 
 func newConfig(h Host) *cobra.Command {
@@ -36,11 +34,11 @@ func newConfigShow(h Host) *cobra.Command {
 		Short: "Show all settings that apply in this directory",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			s, err := h.settings(".", h.trusted("."), nil)
+			p, err := h.load(".")
 			if err != nil {
 				return err
 			}
-			return showConfig(h, s.Entries(), origin, asJSON)
+			return showConfig(h, p.Entries(), origin, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&origin, "origin", false, "show the file and line, variable or flag of each value")
@@ -51,7 +49,6 @@ func newConfigShow(h Host) *cobra.Command {
 func showConfig(h Host, entries []config.Entry, origin, asJSON bool) error {
 	t := &show.Table{Columns: []show.Column{{Title: "KEY"}, {Title: "VALUE"}, {Title: "ORIGIN"}}}
 	for _, e := range entries {
-		e.Value = masked(e.Value)
 		if asJSON {
 			if err := printJSON(h.Stdout, e); err != nil {
 				return err
@@ -88,34 +85,6 @@ func showConfig(h Host, entries []config.Entry, origin, asJSON bool) error {
 	return nil
 }
 
-// masked returns a value without credentials.
-func masked(value any) any {
-	switch v := value.(type) {
-	case string:
-		return wire.RedactURL(v)
-	case map[string]config.Provider:
-		shown := map[string]config.Provider{}
-		for name, p := range v {
-			p.BaseURL, p.KeyCommand = wire.RedactURL(p.BaseURL), wire.Redact(p.KeyCommand)
-			p.Headers = maps.Clone(p.Headers)
-			for header, value := range p.Headers {
-				if !strings.HasPrefix(value, "${") {
-					p.Headers[header] = "[redacted]"
-				}
-			}
-			shown[name] = p
-		}
-		return shown
-	case []config.Hook:
-		v = slices.Clone(v)
-		for i := range v {
-			v[i].Command = wire.Redact(v[i].Command)
-		}
-		return v
-	}
-	return value
-}
-
 func newConfigGet(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -126,11 +95,11 @@ exit code is 1 if the setting has no value.`,
 		Args:              wantArgs(1, 1, "one KEY"),
 		ValidArgsFunction: completeKeys,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := h.settings(".", h.trusted("."), nil)
+			p, err := h.load(".")
 			if err != nil {
 				return err
 			}
-			e, err := s.Get(args[0])
+			e, err := p.Settings.Get(args[0])
 			if err != nil {
 				return usageError{err}
 			}
@@ -210,19 +179,7 @@ func (h Host) configFile(layer config.Layer) (config.File, error) { return h.con
 
 // configFileFor returns the file of a layer for a directory.
 func (h Host) configFileFor(dir string, layer config.Layer) (config.File, error) {
-	src := config.Sources{Getenv: h.Getenv, SystemDir: h.systemDir}
-	if layer != config.LayerUser {
-		var err error
-		if src, err = h.sources(dir, nil); err != nil {
-			return config.File{}, err
-		}
-	}
-	for _, f := range src.Files() {
-		if f.Layer == layer {
-			return f, nil
-		}
-	}
-	return config.File{}, usagef("no %s configuration file: HOME is not set; set HOME, or set REINS_CONFIG to a file", layer)
+	return h.machine().ConfigFile(dir, layer)
 }
 
 func newConfigSet(h Host) *cobra.Command {
@@ -251,8 +208,8 @@ they are. For a list, VALUE is one element or a TOML array.`,
 			if add {
 				change = file.Add
 			}
-			if one := add || !strings.HasPrefix(args[1], "["); one && slices.Contains(ruleLists, args[0]) {
-				if err := checkRule(strings.TrimPrefix(args[0], "permissions."), args[1]); err != nil {
+			if one := add || !strings.HasPrefix(args[1], "["); one && slices.Contains(project.RuleLists, args[0]) {
+				if err := project.CheckRule(strings.TrimPrefix(args[0], "permissions."), args[1]); err != nil {
 					return usageError{err}
 				}
 			}
@@ -300,11 +257,11 @@ list, use "reins policy remove".`,
 
 // reportOverride reports that a setting has no effect because a higher layer overrides it.
 func (h Host) reportOverride(key string, layer config.Layer) error {
-	s, err := h.settings(".", h.trusted("."), nil)
+	p, err := h.load(".")
 	if err != nil {
 		return err
 	}
-	e, err := s.Get(key)
+	e, err := p.Settings.Get(key)
 	if err == nil && len(e.Origins) == 1 && e.Origins[0].Layer.Above(layer) {
 		notef(h, "%s is overridden by %s", key, e.Origins[0])
 	}
@@ -323,7 +280,7 @@ func newConfigPath(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			src, err := h.sources(".", nil)
+			src, err := h.machine().Sources(".")
 			if err != nil {
 				return err
 			}
@@ -376,15 +333,4 @@ func newConfigSchema(h Host) *cobra.Command {
 			return err
 		},
 	}
-}
-
-// configTool returns the tool that reads the configuration of a run and asks to change the user's configuration.
-func (h Host) configTool(s *config.Settings) tool.Tool {
-	return configtool.New(func() ([]config.Entry, error) {
-		entries := s.Entries()
-		for i := range entries {
-			entries[i].Value = masked(entries[i].Value)
-		}
-		return entries, nil
-	}, func() (config.File, error) { return h.configFile(config.LayerUser) })
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
@@ -102,19 +103,28 @@ func (d demo) show(ctx context.Context, provider, dialect, model string) error {
 	return d.showDiff(dir)
 }
 
-// runner returns the runner of "reins run --yes --no-save", with all output on standard output.
+// runner returns the runner of "reins run --yes --no-save", with all output on standard output. It uses no configuration
+// of the user.
 func (d demo) runner(provider, model, url, dir string) *runner {
 	h := d.host
 	h.Stdin, h.Stderr = strings.NewReader(""), h.Stdout
-	flags := run{connection: connection{provider: provider, model: model, baseURL: url}, dir: dir, yes: true, noSave: true, timeout: 2 * time.Minute}
-	r := newRunner(h, newTextView(h), flags)
-	r.host.Getenv = func(name string) string {
+	h.systemDir = dir // where no configuration is
+	h.Getenv = func(name string) string {
 		switch name {
 		case "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "REINS_CHAT_API_KEY":
 			return "demo"
 		}
 		return ""
 	}
+	settings := []config.Override{
+		{Key: "provider", Value: provider, Name: "demo"},
+		{Key: "model", Value: model, Name: "demo"},
+		{Key: "base_url", Value: url, Name: "demo"},
+		{Key: "sandbox.mode", Value: "off", Name: "demo"},
+		{Key: "lsp.enabled", Value: "false", Name: "demo"},
+	}
+	flags := run{connection: connection{given: settings}, dir: dir, yes: true, noSave: true, timeout: 2 * time.Minute}
+	r := newRunner(h, newTextView(h), flags)
 	// The project uses only the standard library, so go must not look for modules or toolchains.
 	r.vars = map[string]string{"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOWORK": "off"}
 	return r

@@ -108,7 +108,7 @@ func (o diffCommand) show(h Host, diffs iter.Seq2[session.FileDiff, error]) erro
 		return err
 	}
 	if len(others) > 0 {
-		notef(h, "not shown, because only others changed them: %s; --all shows them", show.OneLine(nameFiles(others)))
+		notef(h, "not shown, because only others changed them: %s; --all shows them", show.OneLine(show.Names(others)))
 	}
 	if len(all) == 0 {
 		return nil

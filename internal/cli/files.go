@@ -22,6 +22,7 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/project"
 )
 
 const (
@@ -34,18 +35,25 @@ type attachments struct {
 	parts []llm.Part
 	paths []string // real paths, which are attached once
 	dir   string   // the working directory
-	may   permissions
+	may   project.Permissions
 	note  func(format string, args ...any)
 }
 
 // attach reads the files of --file, and the files in the working directory that the words of a prompt name as @path. Other
 // words that begin with @ have no effect.
 func (r *opener) attach(ctx context.Context, words string) error {
+	if len(r.flags.files) == 0 && !strings.Contains(words, "@") {
+		return nil
+	}
 	dir, err := filepath.Abs(cmp.Or(r.flags.dir, "."))
 	if err != nil {
 		return err
 	}
-	a := attachments{parts: r.attached, dir: realpath.Resolve(dir), may: r.flags.permitted}
+	permitted, err := r.flags.project.Permissions()
+	if err != nil {
+		return err
+	}
+	a := attachments{parts: r.attached, dir: realpath.Resolve(dir), may: permitted}
 	a.note = func(format string, args ...any) { notef(r.host, format, args...) }
 	for _, name := range r.flags.files {
 		if err := a.addFile(ctx, name); err != nil {
@@ -126,13 +134,13 @@ func (a *attachments) addReference(ctx context.Context, name string) error {
 
 // decide returns what the permissions say about reading a file.
 func (a *attachments) decide(ctx context.Context, real string) policy.Verdict {
-	w := a.may.workspace
+	w := a.may.Workspace
 	w.Dir, w.Paths = a.dir, env.PathsOf(runtime.GOOS)
-	return a.may.rules.Decide(ctx, policy.Query{
+	return a.may.Rules.Decide(ctx, policy.Query{
 		Tool:      "read_file",
 		ReadOnly:  true,
 		Accesses:  []policy.Access{{Kind: policy.Read, Target: real}},
-		Mode:      a.may.mode,
+		Mode:      a.may.Mode,
 		Workspace: w,
 	}).Verdict
 }

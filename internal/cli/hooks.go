@@ -1,16 +1,8 @@
 package cli
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"context"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,148 +10,11 @@ import (
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/wire"
+	"github.com/reins-agent/reins/project"
 )
 
 func newHooks(h Host) *cobra.Command {
 	return group(&cobra.Command{Use: "hooks", Short: "List and test hooks"}, newHooksList(h), newHooksTest(h))
-}
-
-// foundHook is a hook of the configuration or of Claude Code.
-type foundHook struct {
-	hook.Found
-	origin config.Origin
-	claude bool
-}
-
-const untrustedProject = `the project is not trusted; see "reins trust"`
-
-// findHooks lists the hooks of the configuration and of Claude Code for a project, with those that are inactive.
-func (h Host) findHooks(s *config.Settings, root string, trusted bool) ([]foundHook, error) {
-	e, err := s.Get("hooks")
-	if err != nil {
-		return nil, err
-	}
-	var list []foundHook
-	for i, c := range s.Hooks {
-		f := foundHook{origin: e.Origins[i], Found: hook.Found{Hook: hook.Hook{
-			Event: hook.Event(c.Event), Matcher: c.Matcher, Command: c.Command, Name: cmp.Or(c.Name, c.Command),
-			Timeout: time.Duration(c.Timeout) * time.Second, OnError: hook.OnError(c.OnError),
-		}}}
-		if _, err := hook.New(f.Hook); err != nil {
-			return nil, usagef("%s: %w", f.origin, err)
-		}
-		list = append(list, f)
-	}
-	of, err := h.claudeHooks(root)
-	if err != nil && s.ClaudeHooks {
-		return nil, usageError{err}
-	}
-	for _, f := range of {
-		if !s.ClaudeHooks {
-			f.Inactive = "claude_hooks is not set"
-		}
-		list = append(list, f)
-	}
-	for i := range list {
-		if l := list[i].origin.Layer; !trusted && (l == config.LayerProject || l == config.LayerLocal) {
-			list[i].Inactive = untrustedProject
-		}
-	}
-	return list, nil
-}
-
-// claudeHooks reads Claude Code hooks, user settings first.
-func (h Host) claudeHooks(root string) (list []foundHook, err error) {
-	home := cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE"))
-	dir := h.Getenv("CLAUDE_CONFIG_DIR")
-	if dir == "" && home != "" {
-		dir = filepath.Join(home, ".claude")
-	}
-	for _, f := range []struct {
-		layer     config.Layer
-		dir, name string
-	}{
-		{config.LayerUser, dir, "settings.json"}, {config.LayerProject, root, ".claude/settings.json"}, {config.LayerLocal, root, ".claude/settings.local.json"},
-	} {
-		if f.dir == "" {
-			continue
-		}
-		path := filepath.Join(f.dir, f.name)
-		data, err := readSettings(f.dir, f.name, f.layer == config.LayerUser)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var found []hook.Found
-		if err == nil {
-			found, err = hook.ReadClaude(data)
-		}
-		if err != nil {
-			return list, fmt.Errorf("%s: %w", path, err)
-		}
-		for _, x := range found {
-			list = append(list, foundHook{x, config.Origin{Layer: f.layer, Name: path}, true})
-		}
-	}
-	return list, nil
-}
-
-// maxSettings is the maximum size of a settings file.
-const maxSettings = 1 << 20
-
-// readSettings reads a file in a directory. Only a file of the user may be a link that points outside the directory.
-func readSettings(dir, name string, users bool) ([]byte, error) {
-	open := os.OpenFile
-	path := filepath.Join(dir, name)
-	if !users {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return nil, err
-		}
-		defer root.Close()
-		open, path = root.OpenFile, name
-	}
-	file, err := open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a named pipe must not wait
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, errors.New("not a regular file"))
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
-	if err == nil && len(data) > maxSettings {
-		err = errors.New("larger than 1 MiB")
-	}
-	return data, err
-}
-
-// hooks returns the hooks of a session in a directory, and reports hooks of Claude Code that cannot run.
-func (h Host) hooks(s *config.Settings, dir string, trusted bool) (*hook.Set, error) {
-	src, err := h.sources(dir, nil)
-	if err != nil {
-		return nil, err
-	}
-	list, err := h.findHooks(s, src.Dir, trusted)
-	if err != nil {
-		return nil, err
-	}
-	var active []hook.Hook
-	for _, f := range list {
-		switch {
-		case f.Inactive == "":
-			active = append(active, f.Hook)
-		case f.claude && s.ClaudeHooks && f.Inactive != untrustedProject:
-			notef(h, "%s: a %s hook does not run: %s", shortDir(h, f.origin.String()), f.Event, f.Inactive)
-		}
-	}
-	if len(active) == 0 {
-		return nil, nil
-	}
-	set, err := hook.New(active...)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return set.InProject(src.Dir), nil
 }
 
 // hookJSON is a hook as JSON.
@@ -190,14 +45,14 @@ func newHooksList(h Host) *cobra.Command {
 			for _, f := range list {
 				f.Command, f.Name = wire.Redact(f.Command), wire.Redact(f.Name)
 				if asJSON {
-					j := hookJSON{f.Event, f.Matcher, f.Command, f.Name, f.Timeout.Seconds(), f.OnError, f.origin, f.Inactive == "", f.Inactive}
+					j := hookJSON{f.Event, f.Matcher, f.Command, f.Name, f.Timeout.Seconds(), f.OnError, f.Origin, f.Inactive == "", f.Inactive}
 					if err := printJSON(h.Stdout, j); err != nil {
 						return err
 					}
 					continue
 				}
-				f.origin.Name = shortDir(h, f.origin.Name)
-				t.Add(string(f.Event), f.Matcher, f.Command, f.origin.String(), strings.TrimSuffix(map[bool]string{true: "active", false: "inactive: "}[f.Inactive == ""]+f.Inactive, ": "))
+				f.Origin.Name = shortDir(h, f.Origin.Name)
+				t.Add(string(f.Event), f.Matcher, f.Command, f.Origin.String(), strings.TrimSuffix(map[bool]string{true: "active", false: "inactive: "}[f.Inactive == ""]+f.Inactive, ": "))
 			}
 			if asJSON {
 				return nil
@@ -209,16 +64,14 @@ func newHooksList(h Host) *cobra.Command {
 	return cmd
 }
 
-// allHooks lists the hooks for the current directory, including those of an untrusted project.
-func (h Host) allHooks() ([]foundHook, error) {
-	src, err := h.sources(".", nil)
+// allHooks lists the hooks for the current directory, including hooks that trusting the project would enable.
+func (h Host) allHooks() ([]project.Hook, error) {
+	o := h.options(".")
+	o.Trust, o.Note = project.TrustYes, nil
+	p, err := project.Load(context.Background(), o)
 	if err != nil {
 		return nil, err
 	}
-	src.Trusted = true // to list the hooks that trusting the project would enable
-	s, err := config.Load(src)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return h.findHooks(s, src.Dir, h.trusted("."))
+	p.Trusted = h.trusted(".")
+	return p.AllHooks()
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/reins-agent/reins/agent/step"
 	"github.com/reins-agent/reins/coding"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/show"
@@ -56,19 +55,19 @@ func (o hooksTest) run(ctx context.Context, h Host, e hook.Event) error {
 	if err != nil {
 		return err
 	}
-	s, err := h.settings(".", h.trusted("."), nil)
+	p, err := h.load(".")
 	if err != nil {
 		return err
 	}
-	set, err := h.hooks(s, ".", h.trusted("."))
+	set, err := p.Hooks()
 	if err != nil {
 		return err
 	}
-	box, err := h.box(s, nil, h.workspace().Protected)
+	box, err := p.Sandbox()
 	if err != nil {
 		return err
 	}
-	place, err := local.New(local.Config{Sandbox: box, Pass: s.Environment.Pass})
+	place, err := p.Env(box)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
@@ -128,10 +127,6 @@ func (o initCommand) unconnected(ctx context.Context, h Host) error {
 	if err := probe.configure(h, event.Meta{}); err != nil {
 		return err
 	}
-	conf, err := probe.connection.config(h)
-	if err != nil {
-		return err
-	}
-	_, err = coding.Connect(ctx, probe.provider, probe.model, conf)
+	_, err := probe.project.Connect(ctx)
 	return err
 }

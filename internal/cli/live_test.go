@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,7 +10,7 @@ import (
 	"time"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 )
@@ -48,19 +49,22 @@ type live struct {
 func newLive(t *testing.T, provider string) *live {
 	l := &live{T: t, dir: t.TempDir()}
 	state := t.TempDir() // not the user's own
-	h := Host{Getenv: func(name string) string {
+	h := Host{Stderr: io.Discard, systemDir: t.TempDir(), Getenv: func(name string) string {
 		if name == "REINS_HOME" {
 			return state
 		}
 		return os.Getenv(name)
 	}}
-	o := run{connection: connection{provider: provider}, yes: true, timeout: 10 * time.Second, budget: 5}
-	o.dir, o.box.Mode = l.dir, sandbox.WorkspaceWrite
-	k, err := o.open(t.Context(), h)
-	if err != nil {
+	given := []config.Override{
+		{Key: "provider", Value: provider},
+		{Key: "run.budget", Value: "5"},
+		{Key: "sandbox.mode", Value: "workspace-write"},
+	}
+	o := run{connection: connection{given: given}, yes: true, timeout: 10 * time.Second, dir: l.dir}
+	if err := o.configure(h, event.Meta{}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newOpener(h, o).session(t.Context(), k, saved{})
+	s, err := newOpener(h, o).session(t.Context(), saved{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/exchanges"
 	"github.com/reins-agent/reins/llm"
@@ -238,22 +236,6 @@ output_price = 1000
 	m.says(out, "all is done")
 }
 
-func TestProviders_AKnownModelNeedsOnlyItsName(t *testing.T) {
-	no, price := false, 7.0
-	known := llm.DefaultCatalogue()
-	want, _ := known.Exact("anthropic", "claude-opus-5-5")
-	got := catalogued(config.Model{ID: "claude-opus-5-5", Vision: &no, InputPrice: &price, OutputPrice: &price}, known)
-	if got.ContextWindow != want.ContextWindow || got.MaxOutput != want.MaxOutput || got.Name != want.Name || !slices.Equal(got.Efforts, want.Efforts) || got.Vision || !got.Tools {
-		t.Errorf("%+v, want what is known: %+v", got, want)
-	}
-	if cost, ok := got.Price.Cost(llm.Usage{Input: 1e6, CacheRead: 1e6}); !ok || cost != 7 {
-		t.Errorf("cached input costs %v, %v, want the price of input", cost, ok)
-	}
-	if got = catalogued(config.Model{ID: "claude-opus-5-5"}, known); got.Price != nil {
-		t.Errorf("the price of another provider is used: %+v", got.Price)
-	}
-}
-
 func TestProviders_KeysCanComeFromACommandAndHeadersFromAFlag(t *testing.T) {
 	gate := newGateway(t)
 	m := newMachine(t)
@@ -306,8 +288,11 @@ func TestResponseTimeout_CanBeSet(t *testing.T) {
 	if out, _ := m.reins(0, "ask", "--provider", "local", "--base-url", llama.URL, "hi"); !strings.Contains(out, "Hello from a real server") {
 		t.Errorf("it says %s", out)
 	}
-	o := connection{responseTimeout: "30m"}
-	conf, err := o.config(m.host)
+	p, err := m.host.peek(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf, err := p.Connection()
 	if err != nil || conf.Limits.FirstByte != 30*time.Minute || conf.Limits.Unary != 30*time.Minute {
 		t.Errorf("%+v, %v", conf.Limits, err)
 	}

@@ -7,45 +7,13 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/internal/chatgpt"
 	"github.com/reins-agent/reins/internal/show"
-	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/connect"
 )
-
-// plans returns the providers that the user can sign in to.
-func (h Host) plans() []connect.Plan {
-	return []connect.Plan{{Name: chatgpt.Name, Open: func(e llm.Endpoint, c *llm.Catalogue) (llm.Provider, error) {
-		return chatgpt.New(chatgpt.Config{Endpoint: e, Account: h.chatGPT(), Catalogue: c})
-	}}}
-}
-
-// chatGPT returns the ChatGPT account of the user. It has no directory if there is no state directory.
-func (h Host) chatGPT() *chatgpt.Account {
-	a := &chatgpt.Account{Service: h.chatgpt}
-	if dir, err := stateDir(h); err == nil {
-		a.Dir = dir.Plans()
-	}
-	return a
-}
-
-// withPlans adds the models of plans that are used to a catalogue.
-func (h Host) withPlans(c *llm.Catalogue, provider string, entries []connect.Entry) (*llm.Catalogue, error) {
-	if slices.ContainsFunc(entries, func(e connect.Entry) bool { return e.Name == chatgpt.Name }) {
-		return c, nil
-	}
-	if provider != chatgpt.Name {
-		if st, err := h.chatGPT().Status(); err != nil || !st.SignedIn {
-			return c, nil
-		}
-	}
-	return connect.Extend(c, chatgpt.Models(c)...)
-}
 
 func newLogin(h Host) *cobra.Command {
 	return group(&cobra.Command{
@@ -77,7 +45,7 @@ The tokens are saved in the state directory, in a file that only you can read.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, errors.New("the time is over; run the command again"))
 			defer cancel()
-			st, err := h.chatGPT().Login(ctx, chatgpt.Login{
+			st, err := h.machine().Account().Login(ctx, chatgpt.Login{
 				Open:   func(url string) error { return h.showURL(url, !noBrowser) },
 				Pasted: lines(ctx, h),
 				Note:   func(text string) { notef(h, "%s", text) },
@@ -157,7 +125,7 @@ func newLoginStatus(h Host) *cobra.Command {
 		Short: "Show which plans you are signed in to",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			st, err := h.chatGPT().Status()
+			st, err := h.machine().Account().Status()
 			switch {
 			case err != nil:
 				return err
@@ -184,7 +152,7 @@ The registration of Reins with your account remains for a later sign-in; remove
 it in the settings of ChatGPT.`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			had, revoked, err := h.chatGPT().Logout(cmd.Context())
+			had, revoked, err := h.machine().Account().Logout(cmd.Context())
 			switch {
 			case err != nil:
 				return err

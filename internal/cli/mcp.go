@@ -2,12 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,10 +17,8 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/project"
 )
-
-// projectServers lists the MCP servers of a project.
-const projectServers = ".mcp.json"
 
 func newMCP(h Host) *cobra.Command {
 	return group(&cobra.Command{
@@ -39,132 +37,31 @@ project are in its .mcp.json, and are used only if you trust the project
 		newMCPLogin(h), newMCPLogout(h), newMCPServe(h))
 }
 
-// foundServer is an MCP server in a configuration file.
-type foundServer struct {
-	name     string
-	file     mcp.FileServer
-	server   mcp.Server
-	origin   config.Origin
-	inactive string // why it is not used
-	leaves   bool   // it is not used because it would leave the sandbox
-	err      error
-}
-
-// userServers returns the file of the user's servers.
-func (h Host) userServers() (string, error) {
-	f, err := h.configFile(config.LayerUser)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(filepath.Dir(f.Path), "mcp.json"), nil
-}
-
-// findServers lists the servers for a project, including inactive ones, sorted by name. A server of the user replaces
-// one of the project with the same name, even if it is disabled, because rules of the user may allow its tools.
-func (h Host) findServers(root string, trusted bool, extra []string) ([]foundServer, error) {
-	type place struct {
-		layer     config.Layer
-		dir, name string
-	}
-	var places []place
-	for _, name := range extra {
-		places = append(places, place{config.LayerFlag, filepath.Dir(name), filepath.Base(name)})
-	}
-	if path, err := h.userServers(); err == nil {
-		places = append(places, place{config.LayerUser, filepath.Dir(path), filepath.Base(path)})
-	}
-	places = append(places, place{config.LayerProject, root, projectServers})
-	var unconfined []string // servers of the project that the user lets leave the sandbox
-	if s, err := h.quietSettings(root, trusted, nil); err == nil {
-		unconfined = s.MCP.Unconfined
-	}
-	var list []foundServer
-	for _, p := range places {
-		found, err := h.readServers(p.dir, p.name, p.layer)
-		untrusted := p.layer == config.LayerProject && !trusted
-		if err != nil && untrusted {
-			notef(h, "ignoring the MCP servers of an untrusted project: %v", err)
-			continue
-		}
-		if err != nil {
-			return nil, usageError{err}
-		}
-		for _, f := range found {
-			if i := slices.IndexFunc(list, func(o foundServer) bool { return o.name == f.name }); i >= 0 {
-				f.inactive = "replaced by the one in " + shortDir(h, list[i].origin.Name)
-			}
-			if p.layer == config.LayerProject && f.unconfined() && f.inactive == "" && !slices.Contains(unconfined, f.name) {
-				f.inactive, f.leaves = "the project asks to run it outside the sandbox; to permit that, run: "+
-					"reins config set --personal --add mcp.unconfined "+quoteRules([]string{f.name}), true
-			}
-			if untrusted {
-				f.inactive = untrustedProject
-			}
-			list = append(list, f)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b foundServer) int { return strings.Compare(a.name, b.name) })
-	return list, nil
-}
-
-// readServers reads the servers in one file. A missing file is an error only if a flag names it.
-func (h Host) readServers(dir, name string, layer config.Layer) (list []foundServer, err error) {
-	path := filepath.Join(dir, name)
-	if fi, err := os.Lstat(path); err == nil && fi.IsDir() && layer == config.LayerProject {
-		return nil, nil // the sandbox of another session creates a directory in place of a missing file
-	}
-	data, err := readSettings(dir, name, layer != config.LayerProject)
-	if errors.Is(err, fs.ErrNotExist) && layer != config.LayerFlag {
-		return nil, nil
-	}
-	var file *mcp.File
-	if err == nil {
-		file, err = mcp.ParseFile(data)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for _, name := range file.Names() {
-		f := foundServer{name: name, origin: config.Origin{Layer: layer, Name: path}}
-		if f.file, f.err = file.Get(name); f.err == nil {
-			f.server, f.err = f.file.Server(func(text string) (string, error) { return config.Expand(text, h.Getenv) })
-		}
-		if f.file.Disabled {
-			f.inactive = "disabled"
-		}
-		list = append(list, f)
-	}
-	return list, nil
-}
-
 // target returns the URL or the command of a server, without secrets.
-func (f foundServer) target() string {
-	if u := cmp.Or(f.file.URL, f.file.HTTPURL); u != "" {
+func target(f project.Server) string {
+	if u := cmp.Or(f.File.URL, f.File.HTTPURL); u != "" {
 		return wire.RedactURL(u)
 	}
-	return wire.Redact(strings.Join(append([]string{f.file.Command}, f.file.Args...), " "))
+	return wire.Redact(strings.Join(append([]string{f.File.Command}, f.File.Args...), " "))
 }
 
-// unconfined reports whether the server is a command that asks to run outside the sandbox.
-func (f foundServer) unconfined() bool { return f.file.Unconfined && f.file.Command != "" }
-
-func (f foundServer) transport() string {
+func transport(f project.Server) string {
 	switch {
-	case f.file.Type != "":
-		return f.file.Type
-	case cmp.Or(f.file.URL, f.file.HTTPURL) != "":
+	case f.File.Type != "":
+		return f.File.Type
+	case cmp.Or(f.File.URL, f.File.HTTPURL) != "":
 		return "http"
 	}
 	return "stdio"
 }
 
 // state describes whether the server is used.
-func (f foundServer) state() string {
+func stateOf(f project.Server) string {
 	switch {
-	case f.inactive != "":
-		return "inactive: " + f.inactive
-	case f.err != nil:
-		return "invalid: " + f.err.Error()
+	case f.Inactive != "":
+		return "inactive: " + f.Inactive
+	case f.Err != nil:
+		return "invalid: " + f.Err.Error()
 	}
 	return "active"
 }
@@ -186,31 +83,31 @@ func newMCPList(h Host) *cobra.Command {
 		Short: "List MCP servers without starting them",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			list, err := h.serversHere(".")
+			p, list, err := serversHere(h.options("."), false)
 			if err != nil {
 				return err
 			}
-			s, err := h.quietSettings(".", h.trusted("."), nil)
+			if p.Settings == nil { // report why
+				_, err := h.peek(".")
+				return err
+			}
+			box, err := p.Sandbox()
 			if err != nil {
 				return err
 			}
-			box, err := h.box(s, nil, nil)
-			if err != nil {
-				return err
-			}
-			if err := h.permitServers(list, ".", box, nil); err != nil {
+			if err := p.PermitServers(list, box, nil); err != nil {
 				return err
 			}
 			t := &show.Table{Columns: []show.Column{{Title: "SERVER", Colour: show.Cyan}, {Title: "TYPE"}, {Title: "TARGET"}, {Title: "FROM"}, {Title: "STATE"}}}
 			for _, f := range list {
 				if asJSON {
-					j := serverJSON{f.name, f.transport(), f.target(), f.origin, f.state() == "active", strings.TrimPrefix(f.state(), "active")}
+					j := serverJSON{f.Name, transport(f), target(f), f.Origin, stateOf(f) == "active", strings.TrimPrefix(stateOf(f), "active")}
 					if err := printJSON(h.Stdout, j); err != nil {
 						return err
 					}
 					continue
 				}
-				t.Add(show.Summary(f.name), f.transport(), f.target(), shortDir(h, f.origin.Name), f.state())
+				t.Add(show.Summary(f.Name), transport(f), target(f), shortDir(h, f.Origin.Name), stateOf(f))
 			}
 			if asJSON {
 				return nil
@@ -222,13 +119,21 @@ func newMCPList(h Host) *cobra.Command {
 	return cmd
 }
 
-// serversHere lists the servers for a directory.
-func (h Host) serversHere(dir string) ([]foundServer, error) {
-	root, err := config.Root(dir)
-	if err != nil {
-		return nil, usageError{err}
+// serversHere lists the servers for the current directory. If the configuration cannot be read, the project has no
+// settings, but the servers are listed. Notes about settings are printed if loud is set.
+func serversHere(o project.Options, loud bool) (*project.Project, []project.Server, error) {
+	say := o.Note
+	o.Note = func(n project.Note) {
+		if loud && n.Kind != project.NoteTrust || n.Kind == project.NoteServer || n.Kind == project.NoteSandbox {
+			say(n)
+		}
 	}
-	return h.findServers(root, h.trusted(dir), nil)
+	p, err := project.Load(context.Background(), o)
+	if p.Root == "" {
+		return p, nil, err
+	}
+	list, err := p.AllServers()
+	return p, list, err
 }
 
 type mcpAdd struct {
@@ -311,7 +216,7 @@ func (o mcpAdd) run(h Host, name string, target []string) error {
 		return err
 	}
 	notef(h, `added %s to %s; try it with "reins mcp test %s"`, name, shortDir(h, path), name)
-	if launcher, _ := launcher(mcp.Server{Command: s.Command, Args: s.Args}); !o.unconfined && launcher != "" {
+	if launcher, _ := (project.Server{Server: mcp.Server{Command: s.Command, Args: s.Args}}).Launcher(); !o.unconfined && launcher != "" {
 		notef(h, "%s does not work in the sandbox; to run it outside of it in this project: reins mcp allow %s", launcher, name)
 	}
 	if o.project && o.unconfined && s.Command != "" {
@@ -337,17 +242,17 @@ func pairs(flag, separator string, list []string) (map[string]string, error) {
 }
 
 // changeServers changes the servers of the user or of the project, and returns the path of their file.
-func (h Host) changeServers(project bool, change func(*mcp.File) error) (path string, err error) {
+func (h Host) changeServers(shared bool, change func(*mcp.File) error) (path string, err error) {
 	var dir string
-	if project {
+	if shared {
 		if dir, err = config.Root("."); err != nil {
 			return "", usageError{err}
 		}
-		path = filepath.Join(dir, projectServers)
-	} else if path, err = h.userServers(); err != nil {
+		path = filepath.Join(dir, project.ServersFile)
+	} else if path, err = h.machine().ServersFile(); err != nil {
 		return "", err
 	}
-	data, err := readSettings(filepath.Dir(path), filepath.Base(path), !project)
+	data, err := project.ReadFile(filepath.Dir(path), filepath.Base(path), !shared)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return path, fmt.Errorf("%s: %w", path, err)
 	}
@@ -365,7 +270,7 @@ func (h Host) changeServers(project bool, change func(*mcp.File) error) (path st
 		return path, err
 	}
 	perm := fs.FileMode(0o600) // it may contain tokens
-	if project {
+	if shared {
 		perm = 0o644
 	}
 	return path, replaceFile(path, data, perm)
@@ -405,21 +310,4 @@ func newMCPRemove(h Host) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&project, "project", false, "remove the server from the .mcp.json of this project")
 	return cmd
-}
-
-// activeServers returns the servers to use, by name, and reports invalid ones.
-func (h Host) activeServers(list []foundServer) map[string]mcp.Server {
-	m := map[string]mcp.Server{}
-	for _, f := range list {
-		switch {
-		case f.leaves && f.inactive != untrustedProject:
-			notef(h, "MCP server %s (%s) is not used: %s", f.name, shortDir(h, f.origin.Name), f.inactive)
-		case f.inactive != "":
-		case f.err != nil:
-			notef(h, "MCP server %s (%s): %v", f.name, shortDir(h, f.origin.Name), f.err)
-		default:
-			m[f.name] = f.server
-		}
-	}
-	return m
 }

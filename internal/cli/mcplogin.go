@@ -9,23 +9,6 @@ import (
 	"github.com/reins-agent/reins/mcp"
 )
 
-// grants returns the authorizations of the user for MCP servers, or nil if there is no state directory.
-func (h Host) grants() *mcp.Grants {
-	dir, err := stateDir(h)
-	if err != nil {
-		return nil
-	}
-	return &mcp.Grants{Dir: dir.MCPGrants()}
-}
-
-// token returns the Token function for servers.
-func (h Host) token(list map[string]mcp.Server) func(ctx context.Context, server, refused string) (string, error) {
-	if g := h.grants(); g != nil {
-		return g.Token(list)
-	}
-	return nil
-}
-
 func newMCPLogin(h Host) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -82,18 +65,18 @@ func newMCPLogout(h Host) *cobra.Command {
 
 // remoteServer returns a server that is reached over HTTP.
 func (h Host) remoteServer(name string) (s mcp.Server, g *mcp.Grants, err error) {
-	list, err := h.serversHere(".")
+	p, list, err := serversHere(h.options("."), false)
 	if err != nil {
 		return s, nil, err
 	}
-	chosen, err := choose(h, list, []string{name})
+	chosen, err := choose(h, p, list, []string{name})
 	if err != nil {
 		return s, nil, err
 	}
 	if s = chosen[name]; s.URL == "" {
 		return s, nil, usagef("server %s is a command; only servers with a URL use OAuth", name)
 	}
-	if g = h.grants(); g == nil {
+	if g = h.machine().Grants(); g == nil {
 		_, err = stateDir(h)
 	}
 	return s, g, err

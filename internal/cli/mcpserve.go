@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,11 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/event"
-	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/internal/coder"
 	"github.com/reins-agent/reins/mcp/serve"
 	"github.com/reins-agent/reins/policy"
@@ -125,35 +122,17 @@ func (o *mcpServe) serve(ctx context.Context, h Host, flags *pflag.FlagSet) erro
 // open sets up the tools.
 func (o *mcpServe) open(ctx context.Context, h Host, flags *pflag.FlagSet) (*coding.Workbench, error) {
 	o.connection.parsed = flags
-	asked := o.run // before the configuration of this directory applies
 	if err := o.configure(h, event.Meta{}); err != nil {
 		return nil, err
 	}
-	c := coding.Config{
-		Dir: o.dir, Pass: o.pass, Sandbox: o.box, Warn: func(err error) { notef(h, "%v", err) },
-		ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true}, Prompt: coding.PromptConfig{Trusted: o.trust},
-		Session: agent.Config{
-			Mode: o.permitted.mode, Policy: o.permitted.rules, Workspace: o.permitted.workspace, Hooks: o.hooks,
-			Approve: refuser(h),
-		},
-	}
-	state, err := stateDir(h)
-	if err != nil && !errors.Is(err, home.ErrNone) {
-		return nil, err
-	}
-	c.State = string(state)
-	if c.Audit, c.Secrets, err = o.guards(h); err != nil {
-		return nil, err
-	}
-	if o.yes {
-		c.Session.Policy = yes{o.permitted.rules}
-	}
-	more, err := h.webTools(o.settings)
+	c, err := o.project.Workbench()
 	if err != nil {
 		return nil, err
 	}
-	if o.coder || o.settings.Coder.Enabled {
-		runs, err := asked.coder(h, cmp.Or(o.dir, "."))
+	c.ToolConfig.DefaultTimeout, c.Session.Approve = o.timeout, refuser(h)
+	more := c.Tools
+	if o.coder || o.project.Settings.Coder.Enabled {
+		runs, err := o.run.coder(h, cmp.Or(o.dir, "."))
 		if err != nil {
 			return nil, err
 		}

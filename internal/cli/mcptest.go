@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/config"
-	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/project"
 )
 
 type mcpTest struct {
@@ -48,45 +48,46 @@ servers. The exit code is 1 if a server cannot be used.`,
 }
 
 func (o mcpTest) run(ctx context.Context, h Host, names []string) error {
-	list, err := h.serversHere(".")
+	options := h.options(".", o.overrides...)
+	options.Writable = o.writable
+	p, list, err := serversHere(options, true)
 	if err != nil {
 		return err
 	}
-	s, err := h.settings(".", h.trusted("."), o.overrides)
+	if p.Settings == nil { // report why
+		_, err := h.peek(".")
+		return err
+	}
+	box, err := p.Sandbox()
 	if err != nil {
 		return err
 	}
-	box, err := h.box(s, o.writable, h.workspace().Protected)
-	if err != nil {
+	if err := p.PermitServers(list, box, newAsker(h).launcher(ctx)); err != nil {
 		return err
 	}
-	if err := h.permitServers(list, ".", box, newAsker(h).launcher(ctx)); err != nil {
-		return err
-	}
-	chosen, err := choose(h, list, names)
+	chosen, err := choose(h, p, list, names)
 	if err != nil || len(chosen) == 0 {
 		return err
 	}
-	e, err := local.New(local.Config{Pass: s.Environment.Pass, Sandbox: box})
+	e, err := p.Env(box)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	var logs serverLogs
-	if dir, err := stateDir(h); err == nil {
-		logs.dir = dir.MCPLogs()
-	}
+	config, logs := p.ServerConfig(chosen, true)
 	defer logs.Close()
-	client := mcp.Open(ctx, mcp.Config{Env: e, Servers: chosen, Connect: o.timeout, Version: Version, Roots: []string{e.Info().Dir}, Token: h.token(chosen), Log: logs.write})
+	config.Env, config.Connect = e, o.timeout
+	config.Roots = []string{e.Info().Dir}
+	client := mcp.Open(ctx, config)
 	defer client.Close()
 	client.Wait(ctx, o.timeout)
-	return o.print(h, client, func(name string) string { return confinedHint(chosen[name], e) })
+	return o.print(h, client, func(name string) string { return project.ConfinedHint(chosen[name], e) })
 }
 
 // choose returns the servers with these names, or all active ones.
-func choose(h Host, list []foundServer, names []string) (map[string]mcp.Server, error) {
+func choose(h Host, p *project.Project, list []project.Server, names []string) (map[string]mcp.Server, error) {
 	if len(names) == 0 {
-		all := h.activeServers(list)
+		all := p.ActiveServers(list)
 		if len(all) == 0 {
 			notef(h, `no active MCP servers; see "reins mcp list"`)
 		}
@@ -94,22 +95,22 @@ func choose(h Host, list []foundServer, names []string) (map[string]mcp.Server, 
 	}
 	chosen := map[string]mcp.Server{}
 	for _, name := range names {
-		i := slices.IndexFunc(list, func(f foundServer) bool { return f.name == name && (f.inactive == "" || f.inactive == "disabled") })
+		i := slices.IndexFunc(list, func(f project.Server) bool { return f.Name == name && (f.Inactive == "" || f.Inactive == "disabled") })
 		if i < 0 {
 			var known []string
 			for _, f := range list {
-				known = append(known, f.name)
-				if f.name == name {
-					return nil, usagef("server %s is %s", name, f.state())
+				known = append(known, f.Name)
+				if f.Name == name {
+					return nil, usagef("server %s is %s", name, stateOf(f))
 				}
 			}
 			return nil, usagef("unknown server %s%s", name, didYouMean(name, known))
 		}
-		if err := list[i].err; err != nil {
+		if err := list[i].Err; err != nil {
 			return nil, usagef("server %s: %w", name, err)
 		}
-		list[i].server.Disabled = false
-		chosen[name] = list[i].server
+		list[i].Server.Disabled = false
+		chosen[name] = list[i].Server
 	}
 	return chosen, nil
 }
@@ -202,7 +203,7 @@ func newMCPLogs(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			path := serverLog(dir.MCPLogs(), args[0])
+			path := dir.MCPLog(args[0])
 			old, _ := os.ReadFile(path + ".old") // there may be none
 			data, err := os.ReadFile(path)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) {

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/connect"
@@ -29,9 +27,8 @@ type connection struct {
 	level                               verbosity
 	profileName                         string // of the user's settings
 
-	entries []connect.Entry // from the configuration
-	parsed  *pflag.FlagSet  // nil if there is no command line
-	noticed bool            // earlier runs have said what files of this project are ignored
+	parsed *pflag.FlagSet    // nil if there is no command line
+	given  []config.Override // settings that are not flags
 }
 
 func (c *connection) flags(h Host, cmd *cobra.Command) {
@@ -47,63 +44,6 @@ func (c *connection) flags(h Host, cmd *cobra.Command) {
 	completeFlag(cmd, "provider", completeProviders)
 	completeModels(h, cmd, c, "model")
 	c.parsed = f
-}
-
-// open connects to the provider and chooses the model.
-func (c connection) open(ctx context.Context, h Host) (coding.Connection, error) {
-	conf, err := c.config(h)
-	if err != nil {
-		return coding.Connection{}, err
-	}
-	k, err := coding.Connect(ctx, c.provider, c.model, conf)
-	if _, standard := conf.Catalogue.Default(k.Provider); err == nil && k.Server != nil && (k.Server.Name != "" || c.model == "" && !standard) {
-		notef(h, "using model %s from %s%s", k.Model, k.Server, windowNote(k))
-	}
-	if err == nil {
-		noteModel(h, k.Catalogue, k.Provider, k.Alias, k.Model)
-	}
-	if err == nil && len(k.Keys) > 0 && !c.level.quiet {
-		notef(h, "using %s, the first of the providers with a key (%s); choose another with --provider, REINS_PROVIDER or \"reins config set provider NAME\"",
-			k.Provider, strings.Join(k.Keys, ", "))
-	}
-	return k, err
-}
-
-// windowNote describes the context window of a local model, and how to raise one that is too small for an agent.
-func windowNote(k coding.Connection) string {
-	const small = 16_384
-	m, _ := k.Catalogue.Exact(k.Provider, k.Model)
-	switch {
-	case m.ContextWindow == 0:
-		return ""
-	case m.ContextWindow < small && k.Server.Name == "Ollama":
-		return fmt.Sprintf(", with a context window of only %d tokens; raise it with OLLAMA_CONTEXT_LENGTH or num_ctx", m.ContextWindow)
-	}
-	return fmt.Sprintf(", with a context window of %d tokens", m.ContextWindow)
-}
-
-// config returns the configuration of the client.
-func (c connection) config(h Host) (connect.Config, error) {
-	catalogue, err := loadCatalogue(h, c.catalogue)
-	if err != nil {
-		return connect.Config{}, err
-	}
-	if catalogue, err = connect.Catalogue(catalogue, c.entries); err != nil {
-		return connect.Config{}, usageError{err}
-	}
-	if catalogue, err = h.withPlans(catalogue, c.provider, c.entries); err != nil {
-		return connect.Config{}, err
-	}
-	header, err := parseHeaders(c.headers)
-	firstByte, _ := time.ParseDuration(c.responseTimeout) // already checked
-	conf := connect.Config{
-		Getenv: h.Getenv, Catalogue: catalogue, BaseURL: c.baseURL, Header: header, Entries: c.entries, Plans: h.plans(), Search: h.search,
-		Limits: llm.Limits{FirstByte: firstByte, Unary: firstByte}, Progress: func(text string) { notef(h, "%s", text) },
-	}
-	if c.debug {
-		conf.Debug = redacted(screen(h.Stderr))
-	}
-	return conf, err
 }
 
 // catalogueHelp describes the --catalogue flag of all commands.
@@ -148,16 +88,15 @@ the names of your deployments.`,
 }
 
 func (o models) run(h Host, pattern string) error {
-	c, err := loadCatalogue(h, o.catalogue)
+	options := h.options(".")
+	options.Models = o.catalogue
+	p, err := loadProject(options)
 	if err != nil {
 		return err
 	}
-	s, err := h.settings(".", h.trusted("."), nil)
+	c, err := p.Catalogue()
 	if err != nil {
 		return err
-	}
-	if c, err = connect.Catalogue(c, h.entries(s, c)); err != nil {
-		return usageError{err}
 	}
 	if err := checkProvider(c, o.provider); err != nil {
 		return err
@@ -233,24 +172,6 @@ func noMatch(c *llm.Catalogue, provider, pattern string) error {
 		}
 	}
 	return fmt.Errorf("no model matches %q%s", pattern, didYouMean(pattern, words))
-}
-
-// loadCatalogue returns the built-in catalogue with the imported models, extended by a file.
-func loadCatalogue(h Host, path string) (*llm.Catalogue, error) {
-	base, err := h.builtin()
-	if err != nil || path == "" {
-		return base, err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, usagef("--catalogue: %w", err)
-	}
-	defer f.Close()
-	over, err := llm.ReadCatalogue(f)
-	if err != nil {
-		return nil, usagef("%s: %w", path, err)
-	}
-	return base.Merge(over)
 }
 
 func modelTable(models []llm.Model, now time.Time) *show.Table {

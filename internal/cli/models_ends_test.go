@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/reins-agent/reins/llm"
 )
 
 // newVendor returns a machine with a key for Anthropic, on a day.
@@ -107,15 +105,5 @@ func TestModels_TheListShowsEndsAndThePriceOfTheDay(t *testing.T) {
 	out, _ := m.reins(0, "models", "--provider", "anthropic")
 	if strings.Contains(out, "claude-sonnet-4-5") {
 		t.Errorf("a model that has ended is listed without --all:\n%s", out)
-	}
-}
-
-func TestEndNote_WithoutASuccessor(t *testing.T) {
-	c, err := llm.NewCatalogue([]llm.Model{{ID: "a", Provider: "p", Retired: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := endNote(c, c.Models()[0], time.Now()), "a is retired and may not answer"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

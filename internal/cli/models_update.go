@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,30 +11,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/home"
-	"github.com/reins-agent/reins/internal/atomicfile"
+	"github.com/reins-agent/reins/internal/modelfile"
 	"github.com/reins-agent/reins/llm"
 )
-
-// imported is the file in the state directory with what "reins models update" has imported. The built-in models keep
-// their rules: only their prices are stored.
-type imported struct {
-	Source string          `json:"source"`
-	Day    string          `json:"day"`
-	Models []llm.Model     `json:"models,omitempty"`
-	Prices []importedPrice `json:"prices,omitempty"`
-}
-
-type importedPrice struct {
-	Provider string     `json:"provider"`
-	ID       string     `json:"id"`
-	Price    *llm.Price `json:"price"`
-}
 
 func newModelsUpdate(h Host) *cobra.Command {
 	var prices bool
@@ -65,7 +47,7 @@ func updateModels(ctx context.Context, h Host, source string, prices bool) error
 		return err
 	}
 	builtin, now := llm.DefaultCatalogue(), h.time()
-	out := imported{Source: sourceName(source), Day: now.UTC().Format(time.DateOnly)}
+	out := modelfile.File{Source: sourceName(source), Day: now.UTC().Format(time.DateOnly)}
 	differ, aliases := 0, 0
 	for _, m := range list.models {
 		old, listed := builtin.Exact(m.Provider, m.ID)
@@ -78,12 +60,12 @@ func updateModels(ctx context.Context, h Host, source string, prices bool) error
 		case listed && old.ID == m.ID && len(priceDiffs(old.Price.At(now), m.Price)) > 0:
 			differ++
 			if prices {
-				out.Prices = append(out.Prices, importedPrice{m.Provider, m.ID, mergedPrice(old.Price.At(now), m.Price)})
+				out.Prices = append(out.Prices, modelfile.Price{Provider: m.Provider, ID: m.ID, Price: mergedPrice(old.Price.At(now), m.Price)})
 				fmt.Fprintf(h.Stdout, "changed %s/%s: %s\n", m.Provider, m.ID, strings.Join(priceDiffs(old.Price.At(now), m.Price), ", "))
 			}
 		}
 	}
-	if err := out.write(state); err != nil {
+	if err := out.Write(state.Models()); err != nil {
 		return err
 	}
 	if list.skipped > 0 {
@@ -106,7 +88,7 @@ func means(c *llm.Catalogue, name string) bool {
 
 // readDev reads a file of models.dev. It accepts the providers of the catalogue and of the user's configuration.
 func (h Host) readDev(ctx context.Context, source string) (*devList, error) {
-	s, err := h.settings(".", h.trusted("."), nil)
+	p, err := h.load(".")
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +99,7 @@ func (h Host) readDev(ctx context.Context, source string) (*devList, error) {
 			providers = append(providers, m.Provider)
 		}
 	}
-	for name := range s.Providers {
+	for name := range p.Settings.Providers {
 		providers = append(providers, name)
 	}
 	data, err := readSource(ctx, source)
@@ -222,63 +204,4 @@ func readLimited(r io.Reader, name string) ([]byte, error) {
 		return nil, usagef("%s is larger than %d MiB", name, maxSource>>20)
 	}
 	return data, nil
-}
-
-func (i imported) write(state home.Dir) error {
-	data, err := json.Marshal(i)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(string(state), 0o700); err != nil {
-		return err
-	}
-	return atomicfile.Write(state.Models(), append(data, '\n'), 0o600)
-}
-
-// builtin returns the built-in catalogue with the imported models and prices.
-func (h Host) builtin() (*llm.Catalogue, error) {
-	c := llm.DefaultCatalogue()
-	state, err := stateDir(h)
-	if err != nil {
-		if errors.Is(err, home.ErrNone) {
-			err = nil
-		}
-		return c, err
-	}
-	path := state.Models()
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return c, nil
-	}
-	var i imported
-	if err == nil {
-		err = json.Unmarshal(data, &i)
-	}
-	if err == nil {
-		c, err = i.extend(c)
-	}
-	if err != nil {
-		return nil, usagef("the imported models cannot be used: %s: %w; run \"reins models update\" again, or delete the file", path, err)
-	}
-	return c, nil
-}
-
-// extend adds the imported models that the catalogue does not have, and replaces prices.
-func (i imported) extend(c *llm.Catalogue) (*llm.Catalogue, error) {
-	var models []llm.Model
-	for _, m := range i.Models {
-		if _, listed := c.Exact(m.Provider, m.ID); !listed {
-			models = append(models, m)
-		}
-	}
-	for _, p := range i.Prices {
-		if m, listed := c.Exact(p.Provider, p.ID); listed && m.ID == p.ID && p.Price != nil {
-			m.Price = p.Price
-			models = append(models, m)
-		}
-	}
-	if len(models) == 0 {
-		return c, nil
-	}
-	return c.Extend(models...)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/internal/modelfile"
 	"github.com/reins-agent/reins/llm"
 )
 
@@ -63,7 +64,7 @@ func serveFile(t *testing.T, text string) string {
 // listed returns a model as commands see it.
 func (m *machine) listed(provider, id string) (llm.Model, bool) {
 	m.t.Helper()
-	c, err := loadCatalogue(m.host, "")
+	c, err := m.host.machine().Models("")
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -230,11 +231,14 @@ func TestModelsUpdate_ABrokenImportIsExplained(t *testing.T) {
 
 // A newer Reins may have the imported models itself.
 func TestModelsUpdate_BuiltInModelsWinOverImportedOnes(t *testing.T) {
-	i := imported{
+	i := modelfile.File{
 		Models: []llm.Model{{ID: "gpt-5", Provider: "openai", Name: "imported"}, {ID: "gpt-5-2025-08-07", Provider: "openai"}, {ID: "gpt-7", Provider: "openai"}},
-		Prices: []importedPrice{{"openai", "gpt-0", &llm.Price{}}, {"openai", "gpt-5-2025-08-07", &llm.Price{}}},
+		Prices: []modelfile.Price{
+			{Provider: "openai", ID: "gpt-0", Price: &llm.Price{}},
+			{Provider: "openai", ID: "gpt-5-2025-08-07", Price: &llm.Price{}},
+		},
 	}
-	c, err := i.extend(llm.DefaultCatalogue())
+	c, err := i.Extend(llm.DefaultCatalogue())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +325,7 @@ func FuzzParseDev(f *testing.F) {
 				t.Errorf("accepted %+v", m)
 			}
 		}
-		if _, err := (imported{Models: list.models}).extend(llm.DefaultCatalogue()); err != nil {
+		if _, err := (modelfile.File{Models: list.models}).Extend(llm.DefaultCatalogue()); err != nil {
 			t.Errorf("the imported models cannot be used: %v", err)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/reins-agent/reins/agent"
@@ -14,9 +13,12 @@ import (
 	"github.com/reins-agent/reins/coding/feature"
 	slash "github.com/reins-agent/reins/command"
 	"github.com/reins-agent/reins/config"
+	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/internal/memory"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/policy"
+	"github.com/reins-agent/reins/project"
 	"github.com/reins-agent/reins/session"
 	"github.com/reins-agent/reins/skill"
 	"github.com/reins-agent/reins/tool"
@@ -62,7 +64,9 @@ type opener struct {
 	format   *llm.OutputFormat // of the results; nil if they are texts
 	place    saved             // where the session is saved, and what it continues
 	commands feature.Commands  // prompts that use skills
-	tools    *servers          // MCP servers, or nil
+	tools    *feature.Servers  // MCP servers
+	model    coding.Connection
+	box      sandbox.Config
 	models   *llm.Catalogue
 
 	ready chan struct{}  // closed when there is a session
@@ -92,11 +96,10 @@ func (r *opener) open(ctx context.Context) (*shared, error) {
 
 // begin connects to the model and opens the session. By default, a resumed session keeps its directory and model.
 func (r *opener) begin(ctx context.Context, place saved) (*shared, error) {
-	k, err := r.prepare(ctx, place)
-	if err != nil {
+	if err := r.prepare(ctx, place); err != nil {
 		return nil, err
 	}
-	s, err := r.session(ctx, k, place)
+	s, err := r.session(ctx, place)
 	if err == nil {
 		err = r.setMode(ctx, place, s)
 	}
@@ -108,8 +111,8 @@ func (r *opener) begin(ctx context.Context, place saved) (*shared, error) {
 }
 
 // session opens the session that the flags describe, which were applied before.
-func (r *opener) session(ctx context.Context, k coding.Connection, place saved) (*session.Local, error) {
-	c, err := r.assemble(ctx, k, place)
+func (r *opener) session(ctx context.Context, place saved) (*session.Local, error) {
+	c, err := r.assemble(ctx, place)
 	if err != nil {
 		return nil, err
 	}
@@ -121,37 +124,24 @@ func (r *opener) session(ctx context.Context, k coding.Connection, place saved) 
 	return s, nil
 }
 
-// prepare reads the configuration and connects to the model.
-func (r *opener) prepare(ctx context.Context, place saved) (k coding.Connection, err error) {
+// prepare loads the project.
+func (r *opener) prepare(ctx context.Context, place saved) (err error) {
 	r.place = place
 	if place.resumes() {
 		if r.flags.dir, err = place.dir(r.flags.dir); err != nil {
-			return k, err
+			return err
 		}
 	}
 	if err := checkDir(r.flags.dir); err != nil {
-		return k, err
+		return err
 	}
 	if err := r.flags.configure(r.host, place.meta); err != nil {
-		return k, err
+		return err
 	}
 	if err := r.readFiles(); err != nil {
-		return k, err
+		return err
 	}
-	if err := r.attach(ctx, r.words); err != nil {
-		return k, err
-	}
-	if k, err = r.flags.connection.open(ctx, r.host); err != nil {
-		return k, err
-	}
-	r.commands = feature.Commands{
-		Skills:   r.flags.skills,
-		Provider: k.Provider,
-		Warn:     func(err error) { notef(r.host, "%v", err) },
-		Exists:   exists,
-		Format:   r.format,
-	}
-	return k, nil
+	return r.attach(ctx, r.words)
 }
 
 // exists reports whether there is a file.
@@ -163,11 +153,12 @@ func exists(path string) bool {
 // setMode gives a resumed session the permission mode of the command line. It also ends a plan mode that the model
 // entered.
 func (r *opener) setMode(ctx context.Context, place saved, s *session.Local) error {
-	c := r.flags.settings
-	if !place.resumes() || c == nil || layerOf(c, "permissions.mode") != config.LayerFlag {
+	p := r.flags.project
+	if !place.resumes() || p.Layer("permissions.mode") != config.LayerFlag {
 		return nil
 	}
-	if err := s.Reconfigure(ctx, session.Settings{Mode: r.flags.permitted.mode}); err != nil {
+	mode := policy.Mode(p.Settings.Permissions.Mode)
+	if err := s.Reconfigure(ctx, session.Settings{Mode: mode}); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	return nil
@@ -216,7 +207,7 @@ func (h Host) allow(dir string, layer config.Layer, rules []string) error {
 func (r *opener) submit(ctx context.Context, s *agent.Session, input string, more ...llm.Part) (agent.Outcome, error) {
 	more = append(r.attached, more...)
 	r.attached = nil // they are for the first prompt
-	parts, ok, err := r.tools.command(ctx, input)
+	parts, ok, err := r.tools.Command(ctx, input)
 	switch {
 	case err != nil:
 		return agent.Outcome{}, usageError{err}
@@ -229,35 +220,33 @@ func (r *opener) submit(ctx context.Context, s *agent.Session, input string, mor
 // prompts lists the commands that are prompts.
 func (r *opener) prompts() []session.Command {
 	var list []session.Command
-	if r.flags.skills != nil {
-		for _, k := range r.flags.skills.All() {
-			if !k.UserInvocable {
-				continue
-			}
-			c := session.Command{
-				Name:      k.Name,
-				Aliases:   k.Aliases,
-				Summary:   k.Description,
-				Arguments: k.ArgumentHint,
-				Source:    session.SourceFile,
-			}
-			if k.Kind == skill.KindSkill {
-				c.Source = session.SourceSkill
-			}
-			list = append(list, c)
+	for _, k := range r.commands.Skills.All() {
+		if !k.UserInvocable {
+			continue
 		}
+		c := session.Command{
+			Name:      k.Name,
+			Aliases:   k.Aliases,
+			Summary:   k.Description,
+			Arguments: k.ArgumentHint,
+			Source:    session.SourceFile,
+		}
+		if k.Kind == skill.KindSkill {
+			c.Source = session.SourceSkill
+		}
+		list = append(list, c)
 	}
-	return append(list, r.tools.prompts()...)
+	return append(list, serverPrompts(r.tools.Client())...)
 }
 
-// prompts lists the prompts of the servers; s may be nil. Servers that do not answer soon are left out.
-func (s *servers) prompts() (list []session.Command) {
-	if s == nil {
+// serverPrompts lists the prompts of MCP servers; c may be nil. Servers that do not answer soon are left out.
+func serverPrompts(c *mcp.Client) (list []session.Command) {
+	if c == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	found, _ := s.client.Prompts(ctx, "")
+	found, _ := c.Prompts(ctx, "")
 	for _, p := range found {
 		list = append(list, session.Command{
 			Name:    mcp.ToolName(p.Server, p.Name),
@@ -278,10 +267,10 @@ func (r *opener) commandHost() slash.Host {
 	if sessions, err := openSessions(r.host); err == nil && r.place.store != nil {
 		h.Sessions = sessions
 	}
-	if r.tools != nil {
-		h.Servers = func() []mcp.Status { return r.tools.client.Status() }
+	if len(r.tools.Config.Servers) > 0 {
+		h.Servers = func() []mcp.Status { return r.tools.Client().Status() }
 	}
-	if s := r.flags.settings; s != nil && s.Memory.Enabled {
+	if r.flags.project.Settings.Memory.Enabled {
 		h.Notes = func(context.Context) ([]slash.Note, error) { return r.notes() }
 		h.Forget = r.forget
 	}
@@ -290,11 +279,8 @@ func (r *opener) commandHost() slash.Host {
 
 // rules lists the permission rules of the configuration.
 func (r *opener) rules() (list []slash.Rule) {
-	if r.flags.settings == nil {
-		return nil
-	}
-	for _, key := range ruleLists {
-		e, err := r.flags.settings.Get(key)
+	for _, key := range project.RuleLists {
+		e, err := r.flags.project.Settings.Get(key)
 		if err != nil {
 			continue
 		}
@@ -327,11 +313,6 @@ func (r *opener) notes() (list []slash.Note, err error) {
 
 // readFiles reads the files that flags name, so that a mistake is reported before anything is connected.
 func (r *opener) readFiles() error {
-	for _, name := range r.flags.mcpConfig {
-		if _, err := r.host.readServers(filepath.Dir(name), filepath.Base(name), config.LayerFlag); err != nil {
-			return usagef("--mcp-config: %w", err)
-		}
-	}
 	if name := r.flags.schema; name != "" {
 		var err error
 		if r.format, err = readSchema(name); err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
 )
@@ -138,7 +137,7 @@ const (
 // otherChecks reports which files of other agents exist, for the user and for the current directory, and whether they
 // are used.
 func (h Host) otherChecks() (checks []check) {
-	o := h.skillOptions()
+	o := h.machine().Skills()
 	for _, f := range userOthers {
 		full := filepath.Join(o.Home, f.path)
 		if rest, ok := strings.CutPrefix(f.path, ".claude/"); ok && o.Claude != "" {
@@ -151,7 +150,7 @@ func (h Host) otherChecks() (checks []check) {
 			checks = append(checks, h.otherCheck(f, full, shortDir(h, full), "", true)...)
 		}
 	}
-	src, err := h.sources(".", nil)
+	src, err := h.machine().Sources(".")
 	if err != nil {
 		return checks
 	}
@@ -223,8 +222,8 @@ func (h Host) otherCheck(f otherFile, full, shown, instead string, trusted bool)
 
 // claudeHooksOff reports whether hooks of Claude Code are not used.
 func (h Host) claudeHooksOff() bool {
-	s, err := h.quietSettings(".", h.trusted("."), []config.Override(nil))
-	return err != nil || !s.ClaudeHooks
+	p, err := h.peek(".")
+	return err != nil || !p.Settings.ClaudeHooks
 }
 
 // serverNames returns the names of the MCP servers in a settings file of another agent, at most five.

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/reins-agent/reins/agent"
-	"github.com/reins-agent/reins/env/sandbox"
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -54,19 +55,27 @@ func newBench(t *testing.T, provider string) *bench {
 	b.server = llmtest.NewServer(&llmtest.Script{Reply: b.reply})
 	t.Cleanup(b.server.Close)
 	state := t.TempDir()
-	h := Host{Getenv: func(name string) string {
+	h := Host{Stderr: io.Discard, systemDir: t.TempDir(), Getenv: func(name string) string {
 		if name == "REINS_HOME" {
 			return state
 		}
-		return canary
+		if strings.HasSuffix(name, "_API_KEY") {
+			return canary
+		}
+		return ""
 	}}
-	o := run{connection: connection{provider: provider, baseURL: b.server.BaseURL(provider)}, yes: true, effort: "low"}
-	o.dir, o.box.Mode = b.dir, sandbox.WorkspaceWrite
-	k, err := o.open(t.Context(), h)
-	if err != nil {
+	given := []config.Override{
+		{Key: "provider", Value: provider},
+		{Key: "base_url", Value: b.server.BaseURL(provider)},
+		{Key: "effort", Value: "low"},
+		{Key: "run.compact_at", Value: "0"}, // no result is condensed
+		{Key: "sandbox.mode", Value: "workspace-write"},
+	}
+	o := run{connection: connection{given: given}, yes: true, dir: b.dir}
+	if err := o.configure(h, event.Meta{}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newOpener(h, o).session(t.Context(), k, saved{})
+	s, err := newOpener(h, o).session(t.Context(), saved{})
 	if err != nil {
 		t.Fatal(err)
 	}

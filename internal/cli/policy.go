@@ -9,9 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,10 +18,9 @@ import (
 	"github.com/reins-agent/reins/env/local"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/internal/gitrisk"
-	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/policy/rules"
+	"github.com/reins-agent/reins/project"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -34,96 +30,6 @@ func newPolicy(h Host) *cobra.Command {
 		newPolicyRemove(h))
 }
 
-// permissions describe what a run may do.
-type permissions struct {
-	mode      policy.Mode
-	rules     rules.Policy
-	workspace policy.Workspace
-	own       []string // the files of Reins itself, which commands must not write
-	box       sandbox.Config
-}
-
-// permissions returns the permissions from the configuration and, if it is given, from a file with more rules. The mode
-// in the file overrides the configured mode, and a flag overrides both.
-func (h Host) permissions(s *config.Settings, file string) (p permissions, err error) {
-	if p.mode, p.rules, err = s.Policy(); err != nil {
-		return p, usageError{err}
-	}
-	mode, more, err := readRules(file)
-	if err != nil {
-		return p, err
-	}
-	if mode != "" && !layerOf(s, "permissions.mode").Above(config.LayerEnvironment) {
-		p.mode = mode
-	}
-	p.rules.Allow, p.rules.Ask, p.rules.Deny = append(p.rules.Allow, more.Allow...), append(p.rules.Ask, more.Ask...), append(p.rules.Deny, more.Deny...)
-	_, denied := s.SandboxPaths()
-	for _, path := range denied {
-		for _, name := range []string{"Read", "Edit"} {
-			r, err := rules.Parse(name + "(/" + escapePattern(path) + ")")
-			if err != nil {
-				return p, usagef("sandbox.denied: %v", err)
-			}
-			p.rules.Deny = append(p.rules.Deny, r)
-		}
-	}
-	p.rules = forOwnNames(p.rules)
-	p.workspace = h.workspace()
-	p.own = slices.Clip(p.workspace.Protected)
-	roots, protected := s.Paths()
-	p.workspace.Roots, p.workspace.Protected = roots, append(p.workspace.Protected, protected...)
-	if a, err := auditConfig(h, s); err == nil && !a.Off {
-		p.workspace.Protected = append(p.workspace.Protected, realpath.Resolve(a.Path), realpath.Resolve(a.Path+".head"))
-	}
-	return p, nil
-}
-
-// escapePattern returns the pattern that matches only a path.
-func escapePattern(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(path)
-}
-
-// yes approves what the standard policy would ask about. What that policy denies stays denied.
-type yes struct{ rules rules.Policy }
-
-// PolicyRules implements rules.Ruled.
-func (y yes) PolicyRules() rules.Policy { return y.rules }
-
-// DeniesRead implements policy.Hiding.
-func (y yes) DeniesRead(w policy.Workspace) func(path string) bool { return y.rules.DeniesRead(w) }
-
-// Decide implements policy.Policy.
-func (y yes) Decide(ctx context.Context, q policy.Query) policy.Decision {
-	d := y.rules.Decide(ctx, q)
-	plans := q.Mode == policy.ModePlan && q.Tool != "exit_plan_mode" // in plan mode, the model chose to change nothing
-	if d.Verdict == policy.Ask && d.Code != "configures" && !plans {
-		d.Verdict, d.Code, d.Rule = policy.Allow, "yes", "--yes"
-	}
-	return d
-}
-
-// workspace returns what is the same for every workspace: the home directory, and the files of Reins itself.
-func (h Host) workspace() (w policy.Workspace) {
-	if home := h.Getenv("HOME"); home != "" {
-		w.Home = realpath.Resolve(home)
-	}
-	if state, err := stateDir(h); err == nil {
-		for _, path := range state.Protected() {
-			w.Protected = append(w.Protected, realpath.Resolve(path))
-		}
-	}
-	if f, err := h.configFile(config.LayerUser); err == nil {
-		w.Protected = append(w.Protected, realpath.Resolve(f.Path))
-	}
-	if dir := (config.Sources{Getenv: h.Getenv}).PersonalDir(); dir != "" {
-		w.Protected = append(w.Protected, realpath.Resolve(dir), realpath.Resolve(filepath.Join(filepath.Dir(dir), "profiles")))
-	}
-	for _, dir := range h.skillOptions().UserDirs() {
-		w.Protected = append(w.Protected, realpath.Resolve(dir))
-	}
-	return w
-}
-
 func newPolicyList(h Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -131,12 +37,12 @@ func newPolicyList(h Host) *cobra.Command {
 		Short: "List the permission mode and the rules that apply here",
 		Args:  wantArgs(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			s, err := h.settings(".", h.trusted("."), nil)
+			p, err := h.load(".")
 			if err != nil {
 				return err
 			}
 			var entries []config.Entry
-			for _, e := range s.Entries() {
+			for _, e := range p.Entries() {
 				if strings.HasPrefix(e.Key, "permissions.") {
 					entries = append(entries, e)
 				}
@@ -146,42 +52,6 @@ func newPolicyList(h Host) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-// ruleFile is a file of rules for --rules.
-type ruleFile struct {
-	Mode  string       `json:"mode"`
-	Allow []rules.Rule `json:"allow"`
-	Ask   []rules.Rule `json:"ask"`
-	Deny  []rules.Rule `json:"deny"`
-}
-
-// readRules reads a file of rules and returns its mode, "" if it has none.
-func readRules(name string) (policy.Mode, rules.Policy, error) {
-	if name == "" {
-		return "", rules.Policy{}, nil
-	}
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return "", rules.Policy{}, usagef("--rules: %w", err)
-	}
-	var f ruleFile
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
-		return "", rules.Policy{}, usagef("--rules: %s: %w", name, err)
-	}
-	mode := policy.Mode("")
-	if f.Mode != "" {
-		if mode, err = policy.ParseMode(f.Mode); err != nil {
-			return "", rules.Policy{}, usagef("--rules: %s: %w", name, err)
-		}
-	}
-	p := rules.Policy{Allow: f.Allow, Ask: f.Ask, Deny: f.Deny}
-	if err := cmp.Or(p.Check(), unknownTools(p)); err != nil {
-		return "", rules.Policy{}, usagef("--rules: %s: %w", name, err)
-	}
-	return mode, p, nil
 }
 
 type policyCheck struct {
@@ -276,17 +146,16 @@ func (o policyCheck) run(cmd *cobra.Command, h Host) error {
 }
 
 func (o policyCheck) checker(h Host) (*checker, error) {
-	p, err := o.permissions(h)
+	p, box, err := o.permissions(h)
 	if err != nil {
 		return nil, err
 	}
-	mode, rules := p.mode, p.rules
 	if o.mode != "" {
-		if mode, err = policy.ParseMode(o.mode); err != nil {
+		if p.Mode, err = policy.ParseMode(o.mode); err != nil {
 			return nil, usagef("--mode: %w", err)
 		}
 	}
-	e, err := local.New(local.Config{Dir: o.dir, Sandbox: p.box})
+	e, err := local.New(local.Config{Dir: o.dir, Sandbox: box})
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -296,30 +165,30 @@ func (o policyCheck) checker(h Host) (*checker, error) {
 	}
 	reg.Alias(coding.NativeAliases()...)
 	if !h.trusted(cmp.Or(o.dir, ".")) {
-		p.workspace.Git = func(ctx context.Context, dir string) string { return gitrisk.Runs(ctx, e, dir) }
+		p.Workspace.Git = func(ctx context.Context, dir string) string { return gitrisk.Runs(ctx, e, dir) }
 	}
 	return &checker{env: e, pipe: tool.Pipeline{
-		Registry: reg, Policy: rules, Mode: mode, Workspace: p.workspace,
+		Registry:  reg,
+		Policy:    p.Rules,
+		Mode:      p.Mode,
+		Workspace: p.Workspace,
 	}}, nil
 }
 
-// permissions returns the permissions from the file, or else from the configuration, including its sandbox.
-func (o policyCheck) permissions(h Host) (p permissions, err error) {
-	if o.rules == "" {
-		dir := cmp.Or(o.dir, ".")
-		s, err := h.settings(dir, h.trusted(dir), nil)
-		if err != nil {
-			return p, err
-		}
-		if p, err = h.permissions(s, ""); err == nil {
-			p.box, err = h.box(s, nil, p.own)
-		}
-		return p, err
+// permissions returns the permissions from the file, or else from the configuration, with its sandbox.
+func (o policyCheck) permissions(h Host) (list project.Permissions, box sandbox.Config, err error) {
+	if o.rules != "" {
+		list, err = h.machine().Rules(o.rules)
+		return list, box, err
 	}
-	p.workspace = h.workspace()
-	p.mode, p.rules, err = readRules(o.rules)
-	p.rules = forOwnNames(p.rules)
-	return p, err
+	p, err := h.load(o.dir)
+	if err != nil {
+		return list, box, err
+	}
+	if list, err = p.Permissions(); err == nil {
+		box, err = p.Sandbox()
+	}
+	return list, box, err
 }
 
 // checkQuery is a line of input for --jsonl.

@@ -3,16 +3,13 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
-	"github.com/reins-agent/reins/internal/suggest"
-	"github.com/reins-agent/reins/policy/rules"
+	"github.com/reins-agent/reins/project"
 )
 
 // placeHelp is the end of the help about rules, by list.
@@ -52,7 +49,7 @@ default in your user configuration. A RULE has one of these forms:
 				return err
 			}
 			for _, text := range args {
-				if err := checkRule(list, text); err != nil {
+				if err := project.CheckRule(list, text); err != nil {
 					return usageError{err}
 				}
 			}
@@ -71,9 +68,6 @@ default in your user configuration. A RULE has one of these forms:
 
 // ownLayers are the files of the user, in the order in which rules are looked for.
 var ownLayers = []config.Layer{config.LayerPersonal, config.LayerUser}
-
-// ruleLists are the keys of the lists of rules.
-var ruleLists = []string{"permissions.allow", "permissions.ask", "permissions.deny"}
 
 // newPolicyRemove returns the command that removes rules from the configuration.
 func newPolicyRemove(h Host) *cobra.Command {
@@ -129,7 +123,7 @@ func (h Host) ruleFiles(where layerFlags) (files []config.File, err error) {
 func (h Host) removeRule(files []config.File, rule string) error {
 	removed := false
 	for _, f := range files {
-		for _, key := range ruleLists {
+		for _, key := range project.RuleLists {
 			found, err := f.Remove(key, rule)
 			if err != nil {
 				return usageError{err}
@@ -150,13 +144,13 @@ func (h Host) removeRule(files []config.File, rule string) error {
 
 // noRule returns the error for a rule that is not in the files which were to be changed.
 func (h Host) noRule(rule string) error {
-	s, err := h.settings(".", h.trusted("."), nil)
+	p, err := h.load(".")
 	if err != nil {
 		return err
 	}
 	var all []string
-	for _, key := range ruleLists {
-		e, err := s.Get(key)
+	for _, key := range project.RuleLists {
+		e, err := p.Settings.Get(key)
 		if err != nil {
 			return err
 		}
@@ -172,7 +166,7 @@ func (h Host) noRule(rule string) error {
 // completeRules completes the rules of the files that are changed.
 func completeRules(h Host, where *layerFlags) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, prefix string) (rules []string, _ cobra.ShellCompDirective) {
-		s, err := h.quietSettings(".", h.trusted("."), nil)
+		p, err := h.peek(".")
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -180,8 +174,8 @@ func completeRules(h Host, where *layerFlags) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		for _, key := range ruleLists {
-			e, err := s.Get(key)
+		for _, key := range project.RuleLists {
+			e, err := p.Settings.Get(key)
 			if err != nil {
 				continue
 			}
@@ -194,58 +188,4 @@ func completeRules(h Host, where *layerFlags) cobra.CompletionFunc {
 		}
 		return rules, cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// checkRule returns why a rule cannot be saved in a list.
-func checkRule(list, text string) error {
-	if err := config.CheckRule(list, text); err != nil {
-		return err
-	}
-	r, err := rules.Parse(text)
-	if err != nil {
-		return err
-	}
-	return unknownTool(r)
-}
-
-// unknownTools returns an error for a rule whose tool does not exist.
-func unknownTools(p rules.Policy) error {
-	for _, r := range slices.Concat(p.Allow, p.Ask, p.Deny) {
-		if err := unknownTool(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unknownTool returns an error if the rule is for a tool that does not exist. Tools of MCP servers are not checked.
-func unknownTool(r rules.Rule) error {
-	name := r.Tool()
-	prefix, wild := strings.CutSuffix(name, "*")
-	if name == "" || strings.HasPrefix(name, "mcp__") || name == "*" {
-		return nil
-	}
-	known := slices.Sorted(maps.Keys(coding.ToolNames()))
-	if slices.ContainsFunc(known, func(k string) bool { return k == name || wild && strings.HasPrefix(k, prefix) }) {
-		return nil
-	}
-	hint := `; "reins tool list" shows the tools`
-	if near := suggest.Words(name, slices.Concat(rules.Families(), known)); len(near) > 0 {
-		hint = "; did you mean " + near[0] + strings.TrimPrefix(r.String(), name) + "?"
-	}
-	return fmt.Errorf("unknown tool %q in the rule %s%s", name, r, hint)
-}
-
-// forOwnNames adds rules for the tools that the names in rules stand for: a rule for Task is also for spawn_agent.
-func forOwnNames(p rules.Policy) rules.Policy {
-	for _, list := range []*[]rules.Rule{&p.Allow, &p.Ask, &p.Deny} {
-		for _, r := range slices.Clone(*list) {
-			for _, own := range coding.ToolNames()[r.Tool()] {
-				if own != r.Tool() {
-					*list = append(*list, r.For(own))
-				}
-			}
-		}
-	}
-	return p
 }

@@ -47,16 +47,17 @@ environment variable that must be set too. No provider is called.`,
 
 // providerConfig returns the configuration of clients with the providers of the user's configuration.
 func (h Host) providerConfig(c connection) (connect.Config, error) {
-	s, err := h.settings(".", h.trusted("."), nil)
+	o, err := c.options(h, ".")
 	if err != nil {
 		return connect.Config{}, err
 	}
-	known, err := loadCatalogue(h, c.catalogue)
+	p, err := loadProject(o)
 	if err != nil {
 		return connect.Config{}, err
 	}
-	c.entries = h.entries(s, known)
-	return c.config(h)
+	conf, err := p.Connection()
+	conf.BaseURL, conf.Limits = c.baseURL, llm.Limits{} // what is configured is for one provider
+	return conf, err
 }
 
 func (h Host) printProviders(list []connect.Status, asJSON bool) error {

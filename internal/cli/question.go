@@ -176,12 +176,3 @@ func rulesOf(q ask.Question) []string {
 	}
 	return nil
 }
-
-// quoteRules quotes rules for a shell.
-func quoteRules(rules []string) string {
-	quoted := make([]string, len(rules))
-	for i, r := range rules {
-		quoted[i] = "'" + strings.ReplaceAll(r, "'", `'\''`) + "'"
-	}
-	return strings.Join(quoted, " ")
-}

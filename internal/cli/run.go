@@ -8,13 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
-	"github.com/reins-agent/reins/config"
-	"github.com/reins-agent/reins/env/sandbox"
-	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/policy"
-	"github.com/reins-agent/reins/skill"
+	"github.com/reins-agent/reins/project"
 )
 
 // run holds the flags of "reins run".
@@ -47,12 +43,7 @@ type run struct {
 	trust        bool
 	mode, rules  string
 	boxed        boxFlags
-	box          sandbox.Config
-	pass         []string
-	permitted    permissions
-	settings     *config.Settings
-	hooks        *hook.Set
-	skills       *skill.Registry
+	project      *project.Project // loaded by configure
 
 	resume, fork string
 	continueLast bool
@@ -250,12 +241,7 @@ func (o run) checkApprovals() error {
 	return nil
 }
 
-// subagents returns the configuration of subagents. The higher tiers have the tools for teams.
-func (o run) subagents() agent.Subagents {
-	higher := o.tier == string(coding.AdvancedTier) || o.tier == string(coding.AllTiers)
-	return agent.Subagents{Teams: higher || o.settings != nil && o.settings.Run.Teams}
-}
-
-func (o run) limits() agent.Limits {
-	return agent.Limits{ToolRounds: o.maxRounds, Turns: o.maxTurns, TreeCost: o.budget}
+// higherTier reports whether the tier has the tools for teams.
+func (o run) higherTier() bool {
+	return o.tier == string(coding.AdvancedTier) || o.tier == string(coding.AllTiers)
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
@@ -40,13 +41,17 @@ func TestRun_EndsWithAResultWhenReinsItselfFails(t *testing.T) {
 		server := llmtest.NewServer(&llmtest.Script{Reply: reply})
 		v := &crashing{how: how}
 		state := t.TempDir()
-		h := Host{Stdin: strings.NewReader(""), Getenv: func(name string) string {
+		h := Host{Stdin: strings.NewReader(""), Stderr: io.Discard, systemDir: t.TempDir(), Getenv: func(name string) string {
 			if name == "REINS_HOME" {
 				return state
 			}
-			return canary
+			if strings.HasSuffix(name, "_API_KEY") {
+				return canary
+			}
+			return ""
 		}}
-		o := run{connection: connection{provider: "anthropic", baseURL: server.BaseURL("anthropic")}, dir: t.TempDir()}
+		given := []config.Override{{Key: "provider", Value: "anthropic"}, {Key: "base_url", Value: server.BaseURL("anthropic")}}
+		o := run{connection: connection{given: given}, dir: t.TempDir()}
 		err := newRunner(h, v, o).run(t.Context(), []string{"ping"})
 		server.Close()
 		if exitCode(t.Context(), err) != exitFailed {

@@ -1,46 +1,62 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
-	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/coding/feature"
-	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/hook"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
+	"github.com/reins-agent/reins/mcp"
+	"github.com/reins-agent/reins/policy/rules"
+	"github.com/reins-agent/reins/project"
 	"github.com/reins-agent/reins/session"
 )
 
-// assemble returns the configuration of the session that the flags describe.
-func (r *opener) assemble(ctx context.Context, k coding.Connection, place saved) (coding.Config, error) {
-	c, err := r.config(k, place)
+// assemble adds the flags to the session configuration of the project.
+func (r *opener) assemble(ctx context.Context, place saved) (coding.Config, error) {
+	o := r.flags
+	c, err := o.project.Session(ctx, r.sessionOptions(ctx))
 	if err != nil {
 		return c, err
 	}
 	r.models = c.Connect.Catalogue
-	if err := r.flags.checkModels(r.host, r.models, k.Provider, k.Model); err != nil {
+	r.box = c.Sandbox
+	if err := r.checkVision(r.models, c.Provider, c.Model); err != nil {
 		return c, err
 	}
-	if err := r.checkVision(r.models, k.Provider, k.Model); err != nil {
-		return c, err
+	r.model = coding.Connection{Client: c.Session.Client.(*llm.Client), Provider: c.Provider, Model: c.Model}
+	c.Vars, c.Family = r.vars, coding.Family(o.profile)
+	c.Toolset, c.Tier = coding.Toolset(o.toolset), coding.Tier(o.tier)
+	c.ToolConfig.DefaultTimeout, c.Prompt.User = o.timeout, o.appendSystem
+	c.Resume = place.meta.ID
+	s := &c.Session
+	s.ID, s.System = o.id, r.system
+	s.SkipDamaged = o.skipDamaged
+	s.Allow, s.Deny = o.allow, o.deny
+	s.Compaction.NoModel = o.noModel
+	s.Subagents.Teams = s.Subagents.Teams || o.higherTier()
+	if o.noModel {
+		s.Hooks = nil
 	}
-	if r.tools, err = r.mcpServers(ctx, k); err != nil {
-		return c, err
+	if o.reads {
+		s.Policy = reading{rules.Of(s.Policy)}
 	}
-	if r.tools != nil {
-		c.Extensions = slices.Insert(c.Extensions, 0, coding.Extension(r.tools.extend))
+	if !s.Hooks.Has(hook.UserPromptSubmit) { // a hook may refuse the prompt
+		s.Meta.Prompt = show.FirstLine(r.given) // so that the session is listed even if it is interrupted early
 	}
-	r.commands.Config = r.forCommands(c)
-	return c, nil
+	if place.store == nil {
+		c.State = ""
+	} else {
+		s.Store = place.store
+	}
+	return c, r.prepareCommands(c)
 }
 
 // openError explains an error of opening a session.
@@ -57,168 +73,48 @@ func openError(place saved, err error) error {
 	return usageError{err}
 }
 
-// forCommands returns the configuration for commands and files in the text of skills.
-func (r *opener) forCommands(c coding.Config) *coding.Config {
+// prepareCommands sets what prompts that use skills need.
+func (r *opener) prepareCommands(c coding.Config) error {
+	skills, err := r.flags.project.FindSkills()
 	c.Session.Approve = r.approveCommand
-	return &c
+	r.commands = feature.Commands{
+		Skills:   skills,
+		Provider: c.Provider,
+		Config:   &c,
+		Warn:     c.Warn,
+		Exists:   exists,
+		Format:   r.format,
+	}
+	return err
 }
 
-// config translates the flags into a session configuration.
-func (r *opener) config(k coding.Connection, place saved) (coding.Config, error) {
+// sessionOptions returns what the session has besides the configuration. MCP servers can ask the user if somebody
+// answers, and use the model if there is no budget, because the session does not count what that costs.
+func (r *opener) sessionOptions(ctx context.Context) project.SessionOptions {
 	o := r.flags
-	conf, err := o.connection.config(r.host)
-	if err != nil {
-		return coding.Config{}, err
-	}
-	if k.Catalogue != nil {
-		conf.Catalogue = k.Catalogue
-	}
-	c := coding.Config{
-		Provider: k.Provider, Model: k.Model, Effort: o.effort, Dir: o.dir, Vars: r.vars, Pass: o.pass, Sandbox: o.box, Connect: conf,
-		Family: coding.Family(o.profile), Toolset: coding.Toolset(o.toolset), Tier: coding.Tier(o.tier), ToolConfig: coding.ToolConfig{DefaultTimeout: o.timeout, ReadBeforeWrite: true},
-		Prompt: o.prompt(r.host), Resume: place.meta.ID, NoSave: o.noSave, NoCompaction: o.compactAt == 0,
-		Warn: func(err error) { notef(r.host, "%v", err) },
-		Session: agent.Config{
-			ID: o.id, Client: k.Client, System: r.system, Allow: o.allow, Deny: o.deny, Limits: o.limits(), Subagents: o.subagents(), SkipDamaged: o.skipDamaged,
-			Mode: o.permitted.mode, Policy: o.permitted.rules, Workspace: o.permitted.workspace,
-			Compaction: agent.Compaction{At: o.compactAt, NoModel: o.noModel, PastPriceStep: o.pastStep}, Hooks: o.hooks,
-			CacheTTL: o.cacheTTL, Tier: o.service, Display: o.thinking,
-			Meta: event.Meta{Prompt: show.FirstLine(r.given)}, // so that the session is listed even if it is interrupted early
-		},
-	}
-	if c.Audit, c.Secrets, err = o.guards(r.host); err != nil {
-		return c, err
-	}
-	if c.Extensions, err = r.features(); err != nil {
-		return c, err
-	}
-	if c.Tools, err = r.host.webTools(o.settings); err != nil {
-		return c, err
-	}
-	if o.settings != nil {
-		c.Tools = append(c.Tools, r.host.configTool(o.settings))
-	}
-	if place.store != nil {
-		c.Session.Store = place.store
-		state, err := stateDir(r.host)
-		if err != nil {
-			return c, err
+	r.tools = &feature.Servers{}
+	if c := &r.tools.Config; !r.alone {
+		c.Elicit = r.elicit
+		if o.budget == 0 {
+			c.Sample = func(ctx context.Context, server string, q mcp.SampleRequest) (mcp.SampleAnswer, error) {
+				return sampling{r, r.model}.sample(ctx, server, q)
+			}
 		}
-		c.State = string(state)
 	}
-	if o.hooks.Has(hook.UserPromptSubmit) { // a hook may refuse the prompt
-		c.Session.Meta.Prompt = ""
-	}
-	if o.yes {
-		c.Session.Policy = yes{o.permitted.rules}
-	}
-	if o.reads {
-		c.Session.Policy = reading{o.permitted.rules}
-	}
-	for _, name := range o.fallback {
-		if m, ok := conf.Catalogue.Resolve(k.Provider, name); ok {
-			name = m.ID
-		}
-		c.Session.Fallback = append(c.Session.Fallback, agent.Model{Name: name})
-	}
-	return c, nil
-}
-
-// prompt returns the system prompt configuration.
-func (o run) prompt(h Host) coding.PromptConfig {
-	c := coding.PromptConfig{User: o.appendSystem, Trusted: o.trust}
-	if o.settings != nil {
-		c.UserFiles, c.Home = h.userDocs(), h.skillOptions().Home
-	}
-	return c
-}
-
-// features returns the extensions of the session, except MCP servers. The demo has no configuration.
-func (r *opener) features() ([]coding.Extension, error) {
-	o := r.flags
-	list := []coding.Extension{feature.Worktrees()}
-	if o.tree != "" {
-		list = []coding.Extension{feature.InWorktree(o.tree)}
+	options := project.SessionOptions{
+		Connection: r.model,
+		Fallback:   o.fallback,
+		NoSave:     o.noSave,
+		NoMCP:      o.noMCP,
+		Servers:    r.tools,
+		Leave:      r.asker.launcher(ctx),
+		Secrets:    []string{o.secretEnv},
+		Worktree:   o.tree,
 	}
 	if r.standby != nil {
-		list = append(list, r.standby.schedule.Attach)
+		options.Schedule = &r.standby.schedule
 	}
-	servers, err := languageServers(o.settings)
-	if err != nil {
-		return nil, err
-	}
-	list = append(list, feature.LanguageServers(servers))
-	if s := o.settings; s != nil {
-		if s.Memory.Enabled {
-			list = append(list, feature.Memory(cmp.Or(s.Memory.Budget, -1)))
-		}
-		if s.Web.SearchBackend == "provider" {
-			list = append(list, feature.HostedSearch())
-		}
-	}
-	return append(list, feature.Skills(o.skills)), nil
-}
-
-// guards returns the configuration for the audit log and secrets. The demo has no configuration. With --no-save, a run
-// does not need the state directory, unless the configuration requires the audit log.
-func (o run) guards(h Host) (a coding.Audit, s coding.Secrets, err error) {
-	c := o.settings
-	if c == nil {
-		return coding.Audit{Off: true}, s, nil
-	}
-	a, err = auditConfig(h, c)
-	if o.noSave && layerOf(c, "audit.required") == config.LayerDefault {
-		a.Optional = true
-		if errors.Is(err, home.ErrNone) {
-			a.Off, err = true, nil
-		}
-	}
-	s = coding.Secrets{Off: !c.Secrets.Redact, Names: append(slices.Clone(c.Secrets.Names), searchKey(c.Web)), Patterns: c.Secrets.Patterns}
-	secrets := []string{o.secretEnv}
-	for _, t := range c.Triggers {
-		secrets = append(secrets, t.SecretEnv)
-	}
-	s.Names = append(s.Names, slices.DeleteFunc(secrets, func(name string) bool { return name == "" })...)
-	for _, p := range c.Providers {
-		if p.KeyEnv != "" {
-			s.Names = append(s.Names, p.KeyEnv)
-		}
-	}
-	return a, s, err
-}
-
-// checkModels rejects models whose price is unknown if there is a budget, and warns about models that
-// the catalogue does not list. The catalogue is complete only for the three vendors.
-func (o run) checkModels(h Host, known *llm.Catalogue, provider, model string) error {
-	listed := slices.Contains([]string{"openai", "anthropic", "gemini"}, provider)
-	for i, name := range append([]string{model}, o.fallback...) {
-		flag := "--model"
-		if i > 0 {
-			flag = "--fallback"
-			alias := ""
-			if m, ok := known.Resolve(provider, name); ok {
-				alias, name = name, m.ID
-			}
-			noteModel(h, known, provider, alias, name)
-		}
-		m, _ := known.Lookup(provider, name)
-		switch {
-		case o.budget > 0 && m.Price == nil:
-			return usagef("the budget cannot be enforced because the price of %s is unknown: add the model with --catalogue, or remove the budget", name)
-		case o.budget > 0 && !pricedTier(m.Price, o.service):
-			return usagef("the budget cannot be enforced because the price of the service tier %s of %s is unknown: "+
-				"choose another tier, add its factor with --catalogue, or remove the budget", o.service, name)
-		case listed && m.Provider != provider:
-			notef(h, "%s: unknown %s model %q, trying it anyway%s", flag, provider, name, didYouMean(name, modelIDs(known, provider)))
-		}
-	}
-	return nil
-}
-
-// pricedTier reports whether a service tier has a known price.
-func pricedTier(p *llm.Price, tier string) bool {
-	_, known := p.Cost(llm.Usage{Tier: tier})
-	return known
+	return options
 }
 
 // saved is where a run is saved, and the session that it continues.

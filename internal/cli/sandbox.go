@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/internal/hostproxy"
+	"github.com/reins-agent/reins/internal/trust"
 	"github.com/reins-agent/reins/llm/connect"
 )
 
@@ -76,40 +76,6 @@ func modeWords() (words []string) {
 		words = append(words, string(m))
 	}
 	return words
-}
-
-// box returns the sandbox of the configuration and the flags. The configuration includes --sandbox and --network.
-// If no mode is configured and the system has no sandbox, it warns and returns none. Commands cannot write protected
-// paths.
-func (h Host) box(s *config.Settings, more, protected []string) (sandbox.Config, error) {
-	c := sandbox.Config{Mode: sandbox.Mode(s.Sandbox.Mode), Network: s.Sandbox.Network.All(), Hosts: s.Sandbox.Network.Hosts()}
-	c.Writable = append(append(c.Writable, s.Sandbox.WritableRoots...), more...)
-	c.Readable, c.Denied = s.SandboxPaths()
-	c.Listed = s.Sandbox.Reading == "listed"
-	for _, dir := range c.Writable {
-		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
-			return c, usagef("the writable directory %s does not exist or is not a directory", dir)
-		}
-	}
-	if c.Mode == sandbox.Off {
-		return sandbox.Config{}, nil
-	}
-	if ok, why := sandbox.Available(); !ok {
-		if c.Mode != "" {
-			return c, noSandbox(h, s, why)
-		}
-		notef(h, "WARNING: commands are not confined: %s. Every command needs approval, also one that only reads. Run \"reins doctor\" for details, or use --sandbox off to accept that.", why)
-		return sandbox.Config{}, nil
-	}
-	c.Mode, c.Protected = cmp.Or(c.Mode, sandbox.WorkspaceWrite), protected
-	return c, nil
-}
-
-// noSandbox returns an error that names what has set a sandbox mode on a system that has no sandbox.
-func noSandbox(h Host, s *config.Settings, why string) error {
-	from := originOf(s, "sandbox.mode")
-	from.Name = shortDir(h, from.Name)
-	return usagef("%s: the sandbox %s is not available: %s; use off to run without a sandbox", from, s.Sandbox.Mode, why)
 }
 
 func newDoctor(h Host) *cobra.Command {
@@ -177,11 +143,15 @@ func (h Host) examine() []check {
 
 // trustCheck reports whether the files of a project that need trust are used. Most projects have none.
 func (h Host) trustCheck() []check {
-	st, err := h.trustState(".")
-	if why := h.distrust(st, err); why != "" {
+	if _, why := h.machine().Distrust("."); why != "" {
 		return []check{{"project", statePartial, why}}
 	}
-	if len(st.Files) == 0 || !st.Trusted {
+	state, err := stateDir(h)
+	if err != nil {
+		return nil
+	}
+	st, err := trust.Open(state.Trust()).State(".")
+	if err != nil || len(st.Files) == 0 || !st.Trusted {
 		return nil
 	}
 	return []check{{"project", stateOK, "trusted: " + shortDir(h, st.Root)}}
@@ -259,7 +229,7 @@ func (h Host) keyCheck() check {
 			}
 		}
 	}
-	if st, err := h.chatGPT().Status(); err == nil && st.SignedIn {
+	if st, err := h.machine().Account().Status(); err == nil && st.SignedIn {
 		found = append(found, "the ChatGPT sign-in (use it with --provider chatgpt)")
 	}
 	if len(found) == 0 {

@@ -6,8 +6,8 @@ import (
 	"os"
 	"sync"
 
-	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/local"
+	"github.com/reins-agent/reins/project"
 	"github.com/reins-agent/reins/secret"
 )
 
@@ -35,11 +35,11 @@ func (w redactingWriter) Write(p []byte) (int, error) {
 // sessionSecrets returns the redactor for a session. It uses the .env files in the session's directory, and the names
 // and patterns in the configuration.
 func sessionSecrets(ctx context.Context, h Host, dir string) (*secret.Redactor, error) {
-	s, err := h.settings(dir, trusts(h, dir), nil)
+	p, err := project.Load(ctx, h.options(dir))
 	if err != nil {
 		return nil, err
 	}
-	c := secretConfig(s)
+	c := secret.Config{Vars: os.Environ(), Names: p.Settings.Secrets.Names, Patterns: p.Settings.Secrets.Patterns}
 	if e, err := local.New(local.Config{Dir: dir}); err == nil { // without the directory there are no files
 		defer e.Close()
 		c.Env = e
@@ -50,9 +50,4 @@ func sessionSecrets(ctx context.Context, h Host, dir string) (*secret.Redactor, 
 	}
 	r.Refresh(ctx)
 	return r, nil
-}
-
-// secretConfig returns the configuration of secrets.
-func secretConfig(s *config.Settings) secret.Config {
-	return secret.Config{Vars: os.Environ(), Names: s.Secrets.Names, Patterns: s.Secrets.Patterns}
 }

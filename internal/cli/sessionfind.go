@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
 
 	"github.com/reins-agent/reins/checkpoint"
 	"github.com/reins-agent/reins/event"
@@ -16,13 +13,7 @@ import (
 )
 
 // stateDir returns the directory for sessions and checkpoints. It may not exist yet.
-func stateDir(h Host) (home.Dir, error) {
-	dir, err := home.Find(h.Getenv)
-	if err != nil {
-		return "", usageError{err}
-	}
-	return dir, nil
-}
+func stateDir(h Host) (home.Dir, error) { return h.machine().State() }
 
 // openSessions returns the saved sessions. It creates nothing.
 func openSessions(h Host) (*session.Manager, error) {
@@ -74,23 +65,7 @@ func sessionToShow(ctx context.Context, h Host, sessions *session.Manager, args 
 }
 
 // shortDir abbreviates the home directory in a path to ~.
-func shortDir(h Host, dir string) string {
-	home := h.Getenv("HOME")
-	if runtime.GOOS == "windows" {
-		home = cmp.Or(h.Getenv("USERPROFILE"), home)
-	}
-	if home == "" {
-		return dir
-	}
-	switch rel, err := filepath.Rel(home, dir); {
-	case err != nil || !filepath.IsLocal(rel):
-		return dir
-	case rel == ".":
-		return "~"
-	default:
-		return fmt.Sprintf("~%c%s", filepath.Separator, rel)
-	}
-}
+func shortDir(h Host, dir string) string { return h.machine().Short(dir) }
 
 // explain adds advice to an error about saved sessions. Mistakes in arguments become usage errors.
 func explain(err error) error {

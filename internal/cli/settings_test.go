@@ -31,18 +31,6 @@ func TestSettings_FlagsAndKeysAgree(t *testing.T) {
 	}
 }
 
-func TestSettings_AMissingSandboxNamesWhatAsksForIt(t *testing.T) {
-	getenv := func(name string) string { return map[string]string{"REINS_SANDBOX": "read-only"}[name] }
-	s, err := config.Load(config.Sources{Getenv: getenv, SystemDir: "nowhere"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = "REINS_SANDBOX: the sandbox read-only is not available: no kernel support; use off to run without a sandbox"
-	if err := noSandbox(Host{Getenv: getenv}, s, "no kernel support"); err.Error() != want {
-		t.Errorf("got %q, want %q", err, want)
-	}
-}
-
 // TestSettings_KnowAllProviders checks that the configuration accepts what connect does.
 func TestSettings_KnowAllProviders(t *testing.T) {
 	for _, name := range append(connect.Names(), "chatgpt", "openrouter", "kimi-for-coding", "moonshotai", "google") {

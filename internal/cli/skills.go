@@ -2,17 +2,16 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/reins-agent/reins/config"
-	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/project"
 	"github.com/reins-agent/reins/skill"
 )
 
@@ -27,62 +26,13 @@ can use one yourself: reins run '/NAME ARGS'.
 Claude Code commands and agents, codex prompts and gemini-cli commands are
 skills too. Project skills are used only in trusted projects ("reins trust").`
 
-// findSkills finds the skills for a directory. Skills of the project are used only if it is trusted.
-func (h Host) findSkills(s *config.Settings, dir string, trusted bool) (*skill.Registry, error) {
-	src, err := h.sources(dir, nil)
-	if err != nil {
-		return nil, err
-	}
-	dir, err = realpath.Dir(cmp.Or(dir, "."))
-	if err != nil {
-		return nil, err
-	}
-	o := h.skillOptions()
-	o.Paths, o.Dir, o.Disable = s.SkillPaths(), dir, s.Skills.Disable
-	if trusted {
-		o.Project = src.Dir
-	}
-	return skill.Discover(o), nil
-}
-
-// skillOptions returns where to look for the skills of the user.
-func (h Host) skillOptions() skill.Options {
-	o := skill.Options{Home: cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")), Claude: h.Getenv("CLAUDE_CONFIG_DIR"), Codex: h.Getenv("CODEX_HOME")}
-	if f, err := h.configFile(config.LayerUser); err == nil {
-		o.Config = filepath.Dir(f.Path)
-	}
-	return o
-}
-
-// userDocs returns the files with the user's own instructions for agents. They may not exist. Later files take
-// precedence.
-func (h Host) userDocs() (files []string) {
-	o := h.skillOptions()
-	add := func(dir string, names ...string) {
-		if dir != "" {
-			files = append(files, filepath.Join(append([]string{dir}, names...)...))
-		}
-	}
-	if o.Home != "" {
-		add(o.Home, ".copilot", "copilot-instructions.md")
-		add(o.Home, ".config", "opencode", "AGENTS.md")
-		add(o.Home, ".gemini", "GEMINI.md")
-		o.Codex, o.Claude = cmp.Or(o.Codex, filepath.Join(o.Home, ".codex")), cmp.Or(o.Claude, filepath.Join(o.Home, ".claude"))
-	}
-	add(o.Codex, "AGENTS.md")
-	add(o.Claude, "CLAUDE.md")
-	add(o.Config, "AGENTS.md")
-	return files
-}
-
-// skillsHere finds the skills for the current directory and reports those that cannot be used.
+// skillsHere finds the skills for the current directory and reports skills that cannot be used.
 func (h Host) skillsHere() (*skill.Registry, error) {
-	trusted := trusts(h, ".")
-	s, err := h.settings(".", trusted, nil)
+	p, err := project.Load(context.Background(), h.options("."))
 	if err != nil {
 		return nil, err
 	}
-	r, err := h.findSkills(s, ".", trusted)
+	r, err := p.FindSkills()
 	if err != nil {
 		return nil, err
 	}

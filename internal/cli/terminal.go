@@ -256,10 +256,10 @@ func (w *window) facts(i session.Info) []tui.Fact {
 	o := w.shown
 	w.mu.Unlock()
 	list := []tui.Fact{{Name: "branch", Text: branch(i.Dir)}}
-	if o == nil || o.flags.settings == nil {
+	if o == nil || o.flags.project == nil {
 		return list
 	}
-	box := o.flags.box
+	box := o.box
 	switch {
 	case box.Mode == "":
 		list = append(list, tui.Fact{Name: "sandbox", Text: "no sandbox", Warn: true})

@@ -18,7 +18,6 @@ import (
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/env/local"
-	"github.com/reins-agent/reins/env/sandbox"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/policy"
@@ -187,18 +186,17 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 
 // environment returns where the call runs.
 func (o toolCall) environment(h Host) (*local.Env, error) {
-	s, err := h.settings(o.dir, h.trusted(cmp.Or(o.dir, ".")), o.overrides)
+	options := h.options(o.dir, o.overrides...)
+	options.Writable = o.boxFlags.writable
+	p, err := loadProject(options)
 	if err != nil {
 		return nil, err
 	}
-	box, err := h.box(s, o.boxFlags.writable, h.workspace().Protected)
+	box, err := p.Sandbox()
 	if err != nil {
 		return nil, err
 	}
-	if state, err := stateDir(h); err == nil && box.Mode == sandbox.WorkspaceWrite {
-		box.Cache = state.Cache(o.dir)
-	}
-	return local.New(local.Config{Dir: o.dir, Sandbox: box, Pass: s.Environment.Pass})
+	return p.Env(box)
 }
 
 func (o toolCall) readArgs(h Host) (json.RawMessage, error) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,10 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/config"
-	"github.com/reins-agent/reins/home"
-	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/internal/trust"
+	"github.com/reins-agent/reins/project"
 )
 
 type trustCommand struct{ yes, list, asJSON bool }
@@ -139,14 +137,14 @@ func showProject(h Host, st trust.State) error {
 // projectProblems describes what the user should know about the files of a project besides their names: servers that
 // ask to leave the sandbox, and settings of Claude Code that have no effect even if the project is trusted.
 func (h Host) projectProblems(root string) (list []string) {
-	servers, err := h.readServers(root, projectServers, config.LayerProject)
+	servers, err := h.machine().ReadServers(root, project.ServersFile, config.LayerProject)
 	if err != nil {
 		list = append(list, err.Error())
 	}
 	for _, f := range servers {
-		if f.unconfined() {
+		if f.Unconfined() {
 			list = append(list, fmt.Sprintf("%s: MCP server %s is unconfined: it asks to run %s outside the sandbox; "+
-				"it is used only if mcp.unconfined in your configuration names it", projectServers, show.OneLine(f.name), show.OneLine(f.target())))
+				"it is used only if mcp.unconfined in your configuration names it", project.ServersFile, show.OneLine(f.Name), show.OneLine(target(f))))
 		}
 	}
 	for _, n := range h.claudeNotes(root) {
@@ -159,15 +157,17 @@ func (h Host) projectProblems(root string) (list []string) {
 
 // claudeNotes returns the notes about the settings of Claude Code for a directory, as if its project was trusted.
 func (h Host) claudeNotes(dir string) (notes []config.Note) {
-	src, err := h.sources(dir, nil)
-	if err != nil {
-		return nil
-	}
-	s, err := h.quietSettings(dir, true, nil)
+	o := h.options(dir)
+	o.Trust, o.Note = project.TrustYes, nil
+	p, err := project.Load(context.Background(), o)
 	if err != nil {
 		return nil // reported by whatever needs the configuration
 	}
-	for _, n := range s.Notes {
+	src, err := p.Sources(dir)
+	if err != nil {
+		return nil
+	}
+	for _, n := range p.Settings.Notes {
 		if slices.ContainsFunc(src.ClaudeFiles(), func(f config.File) bool { return f.Path == n.Origin.Name }) {
 			n.Origin.Name = shortDir(h, n.Origin.Name)
 			notes = append(notes, n)
@@ -210,82 +210,4 @@ func (o trustCommand) printList(h Host, store *trust.Store) error {
 		return err
 	}
 	return printList(h, t, "no trusted projects")
-}
-
-// trusts reports whether the user trusts a directory. If not, it tells them what is ignored.
-func trusts(h Host, dir string) bool {
-	st, err := h.trustState(dir)
-	if why := h.distrust(st, err); why != "" {
-		notef(h, "%s", why)
-	}
-	return st.Trusted
-}
-
-// trustsAgain is like trusts for a run, of which there are many in a project: it names the files of a project that was never
-// trusted once, until one of them changes. isNew reports whether there is more to say about these files now.
-func trustsAgain(h Host, dir string) (trusted, isNew bool) {
-	st, err := h.trustState(dir)
-	isNew = true
-	if state, errState := stateDir(h); err == nil && errState == nil {
-		isNew, err = trust.Open(state.Trust()).Notice(st.Project)
-		isNew = isNew || err != nil
-		err = nil
-	}
-	if why := h.distrust(st, err); why != "" && (isNew || len(st.Changed) > 0) {
-		notef(h, "%s", why)
-	}
-	return st.Trusted, isNew
-}
-
-// distrust returns which files of a project are ignored because it is not trusted, or "".
-func (h Host) distrust(st trust.State, err error) string {
-	switch {
-	case errors.Is(err, home.ErrNone), lostDir(err): // reported by what needs the directory
-	case err != nil:
-		return fmt.Sprintf("untrusted project: %v", err)
-	case len(st.Changed) > 0:
-		return nameFiles(st.Changed) + ` changed since you trusted the project; it is untrusted until you run "reins trust" again`
-	case !st.Trusted && len(st.Files) > 0:
-		var names []string
-		for _, f := range st.Files {
-			if !h.ownFile(st.Root, f) {
-				names = append(names, f.Path)
-			}
-		}
-		if len(names) > 0 {
-			return fmt.Sprintf(`untrusted project, ignoring %s; run "reins trust" to review it`, nameFiles(names))
-		}
-	}
-	return ""
-}
-
-// ownFile reports whether a file of a project is one of another agent that belongs to the user, because the project is
-// the home directory. It is used as such, whether or not the project is trusted.
-func (h Host) ownFile(root string, f trust.File) bool {
-	top, _, _ := strings.Cut(f.Path, "/")
-	home := h.Getenv("HOME")
-	return home != "" && realpath.Same(home, root) && slices.Contains([]string{".claude", ".codex", ".gemini", ".agents"}, top)
-}
-
-// trusted reports whether the user trusts a directory.
-func (h Host) trusted(dir string) bool {
-	st, err := h.trustState(dir)
-	return err == nil && st.Trusted
-}
-
-func (h Host) trustState(dir string) (trust.State, error) {
-	state, err := stateDir(h)
-	if err != nil {
-		return trust.State{}, err
-	}
-	return trust.Open(state.Trust()).State(dir)
-}
-
-// nameFiles lists the first few files of a list.
-func nameFiles(names []string) string {
-	const maximum = 5
-	if n := len(names) - maximum; n > 0 {
-		names = append(slices.Clone(names[:maximum]), show.Plural(n, "other file"))
-	}
-	return strings.Join(names, ", ")
 }

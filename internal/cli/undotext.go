@@ -28,7 +28,7 @@ func printUndone(h Host, done session.Undone, title string) error {
 		return err
 	}
 	if len(done.Kept) > 0 {
-		notef(h, "kept what others changed: %s", show.OneLine(nameFiles(done.Kept)))
+		notef(h, "kept what others changed: %s", show.OneLine(show.Names(done.Kept)))
 	}
 	return nil
 }

@@ -201,12 +201,11 @@ func statusCode(s agent.Status) int {
 
 func runError(err error) *errorJSON {
 	e := newErrorJSON(err)
-	var usage usageError
 	switch {
 	case e.Kind != llm.ErrUnknown:
 	case errors.Is(err, errDeadline), errors.Is(err, errInterrupted):
 		e.Kind = llm.ErrCancelled
-	case errors.As(err, &usage):
+	case isUsage(err):
 		e.Kind = llm.ErrConfiguration
 	}
 	return e
@@ -263,7 +262,7 @@ func (r result) howToAllow() string {
 	if len(r.missing) == 0 {
 		return "not approved (no terminal); use --mode or --yes to permit such calls"
 	}
-	return "not approved (no terminal); to permit such calls, use --mode or --yes, or run: reins policy allow --personal " + quoteRules(r.missing)
+	return "not approved (no terminal); to permit such calls, use --mode or --yes, or run: reins policy allow --personal " + show.Quote(r.missing...)
 }
 
 // howToAnswer names the commands that answer the pending calls and continue the run.

@@ -33,7 +33,7 @@ func (h Host) trees() (worktree.Store, error) {
 	}
 	var box sandbox.Config
 	if ok, _ := sandbox.Available(); ok {
-		box = sandbox.Config{Mode: sandbox.WorkspaceWrite, Protected: h.workspace().Protected}
+		box = sandbox.Config{Mode: sandbox.WorkspaceWrite, Protected: h.machine().Workspace().Protected}
 	}
 	return worktree.Store{Dir: state.Worktrees(), Env: func(dir string) (env.Environment, error) {
 		return local.New(local.Config{Dir: dir, Sandbox: box})

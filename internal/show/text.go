@@ -136,6 +136,24 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Quote quotes words for a shell.
+func Quote(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}
+
+// Names lists the first few names of files.
+func Names(names []string) string {
+	const maximum = 5
+	if n := len(names) - maximum; n > 0 {
+		names = append(slices.Clone(names[:maximum]), Plural(n, "other file"))
+	}
+	return strings.Join(names, ", ")
+}
+
 // Ago formats the age d of a time t. From 30 days on, it returns the date of t.
 func Ago(d time.Duration, t time.Time) string {
 	switch {

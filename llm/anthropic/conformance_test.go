@@ -7,7 +7,7 @@ import (
 
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
-	"github.com/reins-agent/reins/llm/llmtest/conformance"
+	"github.com/reins-agent/reins/internal/conformance"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

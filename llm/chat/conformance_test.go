@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/llmtest/conformance"
+	"github.com/reins-agent/reins/internal/conformance"
 	"go.uber.org/goleak"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/connect"
-	"github.com/reins-agent/reins/llm/llmtest/conformance"
+	"github.com/reins-agent/reins/internal/conformance"
 )
 
 // opened is a client as a provider.

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/llm/llmtest/conformance"
+	"github.com/reins-agent/reins/internal/conformance"
 )
 
 func TestConformance(t *testing.T) {

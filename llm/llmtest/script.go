@@ -3,8 +3,7 @@
 // A [Script] defines the model's behaviour, turn by turn. It is an llm.Provider itself, for tests in memory. A [Server]
 // plays the same script over HTTP in the OpenAI (Responses and Chat Completions), Anthropic and Gemini protocols. It
 // validates every request as strictly as the real APIs, and can simulate network and provider failures ([Fault]).
-// [Recorder] and [Replayer] record HTTP traffic in cassettes and replay it. Package conformance is the test suite for
-// adapters.
+// [Recorder] and [Replayer] record HTTP traffic in cassettes and replay it.
 package llmtest
 
 import (

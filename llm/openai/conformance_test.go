@@ -6,7 +6,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reins-agent/reins/llm"
-	"github.com/reins-agent/reins/llm/llmtest/conformance"
+	"github.com/reins-agent/reins/internal/conformance"
 	"github.com/reins-agent/reins/llm/openai"
 )
 
