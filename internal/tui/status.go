@@ -120,9 +120,7 @@ func modeRole(m policy.Mode) text.Role {
 func (a *app) welcome(w int) []text.Line {
 	var lines []text.Line
 	add := func(s string, style text.Style) {
-		for _, l := range a.rule.Wrap(text.Line{{Text: text.Clean(s), Style: style}}, w) {
-			lines = append(lines, l)
-		}
+		lines = append(lines, a.rule.Wrap(text.Line{{Text: text.Clean(s), Style: style}}, w)...)
 	}
 	add(a.o.Welcome.Title, text.Style{Role: text.Heading, Attr: text.Bold})
 	if a.openErr != nil {
