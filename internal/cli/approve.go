@@ -150,12 +150,12 @@ func (a *asker) register(ctx context.Context, id string) (context.Context, bool)
 	return ctx, true
 }
 
-// put asks a question that is registered. The error is keyboard.ErrNoAnswer if the terminal was closed, and nil if the question was
-// settled elsewhere.
+// put asks a question that is registered. The error is keyboard.ErrNoAnswer if the terminal was closed, and nil if the
+// question was settled elsewhere.
 func (a *asker) put(ctx context.Context, h session.Handle, id string) error {
 	a.asking.Lock()
 	defer a.asking.Unlock()
-	defer a.hold(id)
+	defer a.settle(id, "it is no longer asked")
 	if ctx.Err() != nil {
 		return nil
 	}
