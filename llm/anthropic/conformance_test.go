@@ -5,9 +5,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reins-agent/reins/internal/conformance"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
-	"github.com/reins-agent/reins/internal/conformance"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/conformance"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/chat"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/internal/conformance"
 	"go.uber.org/goleak"
 )
 

@@ -5,11 +5,11 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/conformance"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/anthropic"
 	"github.com/reins-agent/reins/llm/bedrock"
 	"github.com/reins-agent/reins/llm/connect"
-	"github.com/reins-agent/reins/internal/conformance"
 )
 
 // opened is a client as a provider.

@@ -6,10 +6,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reins-agent/reins/internal/conformance"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/gemini"
 	"github.com/reins-agent/reins/llm/llmtest"
-	"github.com/reins-agent/reins/internal/conformance"
 )
 
 func TestConformance(t *testing.T) {

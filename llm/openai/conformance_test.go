@@ -5,8 +5,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/internal/conformance"
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/openai"
 )
 
