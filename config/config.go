@@ -47,6 +47,7 @@ type Config struct {
 	Coder       Coder       `toml:"coder" json:"coder,omitzero" jsonschema:"reins coder and the coder tool"`
 	LSP         LSP         `toml:"lsp" json:"lsp,omitzero" jsonschema:"language servers"`
 	Memory      Memory      `toml:"memory" json:"memory,omitzero" jsonschema:"notes that agents keep between sessions"`
+	Terminal    Terminal    `toml:"terminal" json:"terminal,omitzero" jsonschema:"how the terminal application looks"`
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Triggers    []Trigger   `toml:"triggers" json:"triggers,omitempty" jsonschema:"webhooks that the agent can call"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run on session events"`
@@ -171,6 +172,13 @@ type LSP struct {
 type Memory struct {
 	Enabled bool `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether agents keep notes between sessions"`
 	Budget  int  `toml:"budget" json:"budget,omitempty" default:"4096" min:"0" max:"65536" jsonschema:"maximum size of the notes in the prompt, in bytes; 0 for none"`
+}
+
+// Terminal configures the terminal application.
+type Terminal struct {
+	Theme         string   `toml:"theme" json:"theme,omitempty" env:"REINS_THEME" jsonschema:"theme: auto, dark, light, dark-contrast, light-contrast, ansi, or the name of a file in the themes directory (default: auto)"`
+	Status        []string `toml:"status" json:"status,omitempty" merge:"replace" enum:"mode model context questions agents cost branch sandbox network script cache" jsonschema:"parts of the status line, the most important first (default: all)"`
+	StatusCommand string   `toml:"status_command" json:"status_command,omitempty" jsonschema:"shell command whose first line of output is shown in the status line"`
 }
 
 // Skills selects skills.

@@ -31,8 +31,12 @@ func complete(s *jsonschema.Schema, t reflect.Type) {
 		if null := slices.Index(p.Types, "null"); null >= 0 {
 			p.Type, p.Types = p.Types[1-null], nil
 		}
+		words := p
+		if p.Items != nil {
+			words = p.Items
+		}
 		for _, word := range strings.Fields(f.Tag.Get("enum")) {
-			p.Enum = append(p.Enum, word)
+			words.Enum = append(words.Enum, word)
 		}
 		low, high := bounds(f.Tag)
 		if !math.IsInf(low, 0) {

@@ -168,7 +168,7 @@ func (s *State) called(a *agent, r event.Record, d event.ModelCallEnd) {
 			Partial: true,
 		})
 	}
-	if d.Error != nil {
+	if d.Error != nil && !show.Interrupted(*d.Error) { // the end of the work says so
 		s.note(r, "error", "model call failed: "+show.Summary(d.Error.Message))
 	}
 	if text := show.Dropped(d); text != "" && !s.dropped {

@@ -155,7 +155,6 @@ func (w *window) options() (tui.Options, error) {
 		In:      os.Stdin,
 		Out:     os.Stdout,
 		Getenv:  w.host.Getenv,
-		Theme:   w.host.Getenv("REINS_THEME"),
 		Facts:   w.facts,
 		Notes:   w.notes,
 		Welcome: w.welcome(dir),
@@ -171,8 +170,23 @@ func (w *window) options() (tui.Options, error) {
 			o.Welcome.Tour = errors.Is(err, os.ErrNotExist)
 		}
 	}
+	w.look(&o)
 	o.Keys, err = w.host.keymap()
 	return o, err
+}
+
+// look applies the user's settings for the application. A project has no say in them. Mistakes are shown when the session
+// is opened.
+func (w *window) look(o *tui.Options) {
+	settings, err := config.Load(config.Sources{Getenv: w.host.Getenv, SystemDir: w.host.systemDir})
+	if err != nil {
+		return
+	}
+	t := settings.Terminal
+	o.Theme, o.StatusCommand = t.Theme, t.StatusCommand
+	if len(t.Status) > 0 {
+		o.Status = t.Status
+	}
 }
 
 // keymap reads the user's keymap file, next to the user's configuration.

@@ -33,6 +33,9 @@ func (s *Speaker) Words(m llm.Message) string {
 	return m.Thinking()
 }
 
+// Interrupted reports whether a model call ended only because the work was interrupted.
+func Interrupted(e event.Error) bool { return e.Class == string(llm.ErrCancelled) }
+
 // Refusal formats the refusal of a model to answer, with its category; "" for other ends of a call.
 func Refusal(d event.ModelCallEnd) string {
 	switch {

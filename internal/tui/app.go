@@ -44,6 +44,7 @@ type app struct {
 	commands []edit.Command
 	info     session.Info
 	facts    []Fact
+	script   script
 
 	edit   *edit.Editor
 	drafts *edit.DraftFile

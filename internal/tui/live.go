@@ -250,6 +250,7 @@ func (a *app) refresh() {
 			if a.live == l {
 				a.info, a.facts = i, facts
 				a.setTitle()
+				a.runScript()
 			}
 		}
 	})

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/internal/show"
@@ -10,81 +11,115 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// statusLine shows the settings and what the session used. What is less important comes last and is cut first.
+// statusParts are the parts of the status line, the most important first.
+var statusParts = []string{
+	"mode", "model", "context", "questions", "agents", "cost", "branch", "sandbox", "network", "script", "cache",
+}
+
+// statusLine shows the settings and what the session used: as many parts as fit, and each of them whole.
 func (a *app) statusLine(w int) text.Line {
-	var l text.Line
-	add := func(s string, role text.Role) {
-		if s == "" {
-			return
-		}
-		if len(l) > 0 {
-			l = append(l, text.Span{Text: " · ", Style: text.Style{Role: text.Border}})
-		}
-		l = append(l, text.Span{Text: text.Clean(s), Style: text.Style{Role: role}})
-	}
 	if a.live == nil {
 		if a.openErr != nil {
-			add("no session", text.Warning)
-		} else {
-			add("opening the session", text.Dim)
+			return a.rule.Cut(text.Line{{Text: "no session", Style: text.Style{Role: text.Warning}}}, w)
 		}
-		return a.rule.Cut(l, w)
+		return a.rule.Cut(text.Line{{Text: "opening the session", Style: text.Style{Role: text.Dim}}}, w)
 	}
-	if m := a.edit.Mode(); m != "" {
-		add(m, text.Accent)
+	parts := a.o.Status
+	if parts == nil {
+		parts = statusParts
 	}
-	add(modeText(a.info.Mode), modeRole(a.info.Mode))
-	add(strings.TrimSpace(a.info.Model+" "+a.info.Effort), text.Dim)
-	a.spent(add)
-	for _, f := range a.facts {
-		role := text.Dim
-		if f.Warn {
-			role = text.Warning
+	var l text.Line
+	add := func(s text.Span) {
+		next := text.Line{s}
+		if len(l) > 0 {
+			next = append(slices.Clone(l), text.Span{Text: " · ", Style: text.Style{Role: text.Border}}, s)
 		}
-		add(f.Text, role)
+		if s.Text != "" && (len(l) == 0 || a.rule.LineWidth(next) <= w) {
+			l = next
+		}
 	}
-	a.running(add)
+	add(text.Span{Text: text.Clean(a.edit.Mode()), Style: text.Style{Role: text.Accent}})
+	for _, name := range parts {
+		s, role := a.statusPart(name)
+		add(text.Span{Text: text.Clean(s), Style: text.Style{Role: role}})
+	}
 	return a.rule.Cut(l, w)
 }
 
-// spent adds what the session used.
-func (a *app) spent(add func(string, text.Role)) {
-	t := a.live.state.Totals()
-	if n := a.live.size; n > 0 && a.info.Window > 0 {
-		share := 100 * n / a.info.Window
-		role := text.Dim
-		if share >= 80 {
-			role = text.Warning
+// statusPart returns a part of the status line; "" is not shown.
+func (a *app) statusPart(name string) (string, text.Role) {
+	switch name {
+	case "mode":
+		return modeText(a.info.Mode), modeRole(a.info.Mode)
+	case "model":
+		return strings.TrimSpace(a.info.Model + " " + a.info.Effort), text.Dim
+	case "context":
+		return a.contextShare()
+	case "questions":
+		return count(len(a.questions.list), "question"), text.Warning
+	case "agents":
+		return count(a.busyAgents(), "agent"), text.Accent
+	case "cost":
+		return a.costText(), text.Dim
+	case "cache":
+		if u := a.live.state.Totals().Usage; u.Input > 0 && u.CacheRead > 0 {
+			return fmt.Sprintf("%d%% cached", 100*u.CacheRead/u.Input), text.Dim
 		}
-		add(fmt.Sprintf("%d%% context", share), role)
+	case "script":
+		return a.script.text, text.Dim
 	}
-	if t.Calls == 0 {
-		return
+	for _, f := range a.facts {
+		if f.Name == name && f.Warn {
+			return f.Text, text.Warning
+		} else if f.Name == name {
+			return f.Text, text.Dim
+		}
 	}
-	cost := "cost unknown"
-	if t.Unknown == 0 {
-		cost = show.SmallPrice(t.Dollars)
-	}
-	add(cost, text.Dim)
-	if t.Usage.Input > 0 && t.Usage.CacheRead > 0 {
-		add(fmt.Sprintf("%d%% cached", 100*t.Usage.CacheRead/t.Usage.Input), text.Dim)
-	}
+	return "", text.Dim
 }
 
-// running adds the agents and commands that run beside the main agent.
-func (a *app) running(add func(string, text.Role)) {
-	n := 0
+// count counts things; "" is none.
+func count(n int, thing string) string {
+	if n == 0 {
+		return ""
+	}
+	return show.Plural(n, thing)
+}
+
+// contextShare tells how full the model's context window is, if that is known.
+func (a *app) contextShare() (string, text.Role) {
+	n := a.live.size
+	if n == 0 || a.info.Window == 0 {
+		return "", text.Dim
+	}
+	share := 100 * n / a.info.Window
+	role := text.Dim
+	if share >= 80 {
+		role = text.Warning
+	}
+	return fmt.Sprintf("%d%% context", share), role
+}
+
+// costText tells what the session cost; "" before the first call.
+func (a *app) costText() string {
+	t := a.live.state.Totals()
+	switch {
+	case t.Calls == 0:
+		return ""
+	case t.Unknown > 0:
+		return "cost unknown"
+	}
+	return show.SmallPrice(t.Dollars)
+}
+
+// busyAgents counts the agents that work beside the main agent.
+func (a *app) busyAgents() (n int) {
 	for _, g := range a.live.state.Agents() {
 		if g.Path != "" && g.Activity.Doing != view.DoingNothing && g.Activity.Doing != "" {
 			n++
 		}
 	}
-	if n > 0 {
-		add(show.Plural(n, "agent"), text.Accent)
-	}
-	if n := len(a.questions.list); n > 0 {
-		add(show.Plural(n, "question"), text.Warning)
-	}
+	return n
 }
 
 // modeText names a permission mode.

@@ -38,9 +38,13 @@ type Options struct {
 	Theme   string                    // name of a theme; "" is auto
 	Roles   map[string]string         // changes to the theme
 	Facts   func(session.Info) []Fact // for the status line, besides those of the session
-	Notes   *Notes                    // what other parts of the program print; nil is nothing
-	Welcome Welcome
-	Exit    func(code int) // ends the process if the application hangs after a signal
+	// Status has the parts of the status line, the most important first; nil is all. StatusCommand is a command line of the
+	// user whose output is a part.
+	Status        []string
+	StatusCommand string
+	Notes         *Notes // what other parts of the program print; nil is nothing
+	Welcome       Welcome
+	Exit          func(code int) // ends the process if the application hangs after a signal
 }
 
 // Fact is a part of the status line.

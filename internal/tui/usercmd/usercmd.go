@@ -3,9 +3,12 @@
 package usercmd
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/env"
 	"github.com/reins-agent/reins/env/local"
@@ -51,4 +54,34 @@ func words(line, end, output string) string {
 	}
 	fmt.Fprintf(&b, "Its output (%s):\n\n%s", end, strings.TrimRight(output, "\n"))
 	return b.String()
+}
+
+// lineTimeout is how long a command that writes one line may take, and maxLine how much of its output is read.
+const (
+	lineTimeout = 2 * time.Second
+	maxLine     = 4096
+)
+
+// Line runs a command line in a directory with an input, without a sandbox and without a terminal, and returns its first
+// line of output. A command that fails, or takes longer than two seconds, is an error.
+func Line(ctx context.Context, dir, line string, input []byte) (string, error) {
+	e, err := local.New(local.Config{Dir: dir})
+	if err != nil {
+		return "", err
+	}
+	defer e.Close()
+	ctx, cancel := context.WithTimeout(ctx, lineTimeout)
+	defer cancel()
+	res, err := env.Exec(ctx, e, env.Command{Line: line, Stdin: bytes.NewReader(input), MaxOutput: maxLine})
+	switch {
+	case ctx.Err() == context.DeadlineExceeded:
+		return "", fmt.Errorf("it took longer than %s", show.Duration(lineTimeout))
+	case err != nil:
+		return "", err
+	case res.Code != 0 || res.Signal != "":
+		end := cmp.Or(res.Signal, fmt.Sprintf("exit status %d", res.Code))
+		return "", fmt.Errorf("%s", strings.TrimSuffix(end+": "+show.Summary(string(res.Stderr)), ": "))
+	}
+	first, _, _ := strings.Cut(string(res.Stdout), "\n")
+	return show.OneLine(first), nil
 }
