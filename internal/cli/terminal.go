@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,9 +16,11 @@ import (
 	"github.com/reins-agent/reins/config"
 	"github.com/reins-agent/reins/internal/gitdir"
 	"github.com/reins-agent/reins/internal/realpath"
+	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/internal/tui"
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/internal/tui/panel"
+	"github.com/reins-agent/reins/internal/tui/theme"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/session"
 )
@@ -166,48 +169,90 @@ func (w *window) options() (tui.Options, error) {
 	if state, err := stateDir(w.host); err == nil {
 		if dir, err := state.Input(o.Dir); err == nil {
 			o.History, o.Drafts = filepath.Join(dir, "history"), filepath.Join(dir, "drafts")
-			_, err := os.Stat(o.History)
-			o.Welcome.Tour = errors.Is(err, os.ErrNotExist)
+			sent, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", filepath.Base(o.History)))
+			o.Welcome.Tour = len(sent) == 0 // in any directory
 		}
 	}
 	w.look(&o)
-	o.Keys, err = w.host.keymap()
-	return o, err
+	o.Keys = w.keymap()
+	return o, nil
 }
 
-// look applies the user's settings for the application. A project has no say in them. Mistakes are shown when the session
-// is opened.
+// look applies the user's settings for the application. A project has no say in them. Mistakes in the settings are shown
+// when the session is opened.
 func (w *window) look(o *tui.Options) {
+	o.Theme = w.host.Getenv("REINS_THEME")
 	settings, err := config.Load(config.Sources{Getenv: w.host.Getenv, SystemDir: w.host.systemDir})
-	if err != nil {
+	if err == nil {
+		t := settings.Terminal
+		o.Theme, o.StatusCommand = t.Theme, t.StatusCommand
+		if len(t.Status) > 0 {
+			o.Status = t.Status
+		}
+	}
+	if o.Theme == "" || slices.Contains(theme.Names(), o.Theme) {
 		return
 	}
-	t := settings.Terminal
-	o.Theme, o.StatusCommand = t.Theme, t.StatusCommand
-	if len(t.Status) > 0 {
-		o.Status = t.Status
+	if o.Colors, err = w.colors(o.Theme); err != nil {
+		w.tell(err.Error())
+		o.Theme = ""
+		return
 	}
+	w.tell(o.Colors.Notes...)
 }
 
-// keymap reads the user's keymap file, next to the user's configuration.
-func (h Host) keymap() (*keys.Map, error) {
-	file, err := h.configFile(config.LayerUser)
-	if err != nil {
-		return keys.Default(), nil
+// colors reads a theme of the user.
+func (w *window) colors(name string) (*theme.File, error) {
+	unknown := fmt.Errorf("unknown theme %q; use %s, or a file in the themes directory next to your config.toml",
+		name, suggest.Or(theme.Names()))
+	if filepath.Base(name) != name || strings.HasPrefix(name, ".") {
+		return nil, unknown
 	}
-	name := filepath.Join(filepath.Dir(file.Path), "keys.toml")
-	data, err := os.ReadFile(name)
+	file, data, err := w.own(filepath.Join("themes", name+".toml"))
+	switch {
+	case err != nil:
+		return nil, err
+	case data == nil:
+		return nil, unknown
+	}
+	return theme.Read(file, data)
+}
+
+// keymap reads the user's keymap file. With mistakes in it, the default keys apply.
+func (w *window) keymap() *keys.Map {
+	file, data, err := w.own("keys.toml")
+	if err == nil && data != nil {
+		var m *keys.Map
+		if m, err = keys.Read(file, data); err == nil {
+			w.tell(m.Notes...)
+			return m
+		}
+	}
+	if err != nil {
+		w.tell(err.Error())
+	}
+	return keys.Default()
+}
+
+// own reads a file next to the user's configuration, and returns its name for messages. Without the file, data is nil.
+func (w *window) own(path string) (name string, data []byte, err error) {
+	file, err := w.host.configFile(config.LayerUser)
+	if err != nil {
+		return "", nil, nil // there is no place for it
+	}
+	path = filepath.Join(filepath.Dir(file.Path), path)
+	data, err = os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return keys.Default(), nil
+		return "", nil, nil
 	}
-	if err != nil {
-		return nil, usageError{err}
+	return shortDir(w.host, path), data, err
+}
+
+// tell shows remarks above the draft.
+func (w *window) tell(lines ...string) {
+	for _, l := range lines {
+		fmt.Fprintln(w.notes, l)
 	}
-	m, err := keys.Read(shortDir(h, name), data)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return m, nil
 }
 
 // first opens the session that the flags name, or a new one.

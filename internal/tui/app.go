@@ -128,10 +128,12 @@ func newApp(ctx context.Context, o Options) (*app, error) {
 
 // restyle chooses the theme.
 func (a *app) restyle(dark bool) {
-	a.theme = theme.Named(a.o.Theme, dark, theme.DepthOf(a.o.Getenv))
-	if err := a.theme.Apply(a.o.Roles); err != nil {
-		a.say(err.Error())
+	depth := theme.DepthOf(a.o.Getenv)
+	if a.o.Colors != nil {
+		a.theme = a.o.Colors.Theme(dark, depth)
+		return
 	}
+	a.theme = theme.Named(a.o.Theme, dark, depth)
 }
 
 func (a *app) newEditor() {

@@ -8,6 +8,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/internal/tui/term"
 	"github.com/reins-agent/reins/internal/tui/text"
+	"github.com/reins-agent/reins/internal/tui/theme"
 )
 
 // frame is the shortest time between two frames while a session streams.
@@ -92,7 +93,9 @@ func (a *app) terminal(e term.Event) bool {
 		a.unfocused = !e.In
 		return false
 	case term.Background:
-		a.background(e)
+		a.background(e.Dark())
+	case term.Scheme:
+		a.background(e.Dark)
 	case term.Reply:
 		a.reply(e)
 	case term.Resume:
@@ -104,9 +107,14 @@ func (a *app) terminal(e term.Event) bool {
 	return true
 }
 
-func (a *app) background(b term.Background) {
-	if b.Dark() != a.theme.Dark && (a.o.Theme == "" || a.o.Theme == "auto") {
-		a.restyle(b.Dark())
+// background chooses the theme for a background, if the theme depends on it.
+func (a *app) background(dark bool) {
+	base := a.o.Theme
+	if a.o.Colors != nil {
+		base = a.o.Colors.Base
+	}
+	if dark != a.theme.Dark && theme.Follows(base) {
+		a.restyle(dark)
 		a.screen.Restyle(a.theme.SGR, a.rule)
 	}
 }

@@ -71,7 +71,7 @@ func TestRun_APanicRestoresTheTerminalAndIsReported(t *testing.T) {
 			if !bytes.Contains(all.Bytes(), []byte("panic: on purpose")) {
 				t.Errorf("the panic is not reported: %q", all.String())
 			}
-			for _, m := range []string{"?1049", "?2004", "?1004", "?2027", "otherkeys"} {
+			for _, m := range []string{"?1049", "?2004", "?1004", "?2027", "?2031", "otherkeys"} {
 				if screen.Modes[m] {
 					t.Errorf("mode %s is left on", m)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/internal/tui/panel"
+	"github.com/reins-agent/reins/internal/tui/theme"
 	"github.com/reins-agent/reins/session"
 )
 
@@ -35,8 +36,8 @@ type Options struct {
 	In, Out *os.File
 	Getenv  func(string) string
 	Keys    *keys.Map
-	Theme   string                    // name of a theme; "" is auto
-	Roles   map[string]string         // changes to the theme
+	Theme   string                    // name of a built-in theme; "" is auto
+	Colors  *theme.File               // the user's theme, in place of Theme
 	Facts   func(session.Info) []Fact // for the status line, besides those of the session
 	// Status has the parts of the status line, the most important first; nil is all. StatusCommand is a command line of the
 	// user whose output is a part.

@@ -138,6 +138,8 @@ func (p *Parser) sequence(s sequence, emit func(Event)) {
 		emit(Reply{Query: QueryKitty, Value: s.at(0, 0)})
 	case s.private == '?' && s.middle == '$' && s.final == 'y':
 		emit(Reply{Query: QueryMode, Mode: s.at(0, 0), Value: s.at(1, 0)})
+	case s.private == '?' && s.final == 'n' && s.at(0, 0) == 997:
+		emit(Scheme{Dark: s.at(1, 0) == 1})
 	case s.private != 0 || s.middle != 0:
 	case s.final == '~' && s.at(0, 0) == 200:
 		p.pasting = true

@@ -40,6 +40,9 @@ type Background struct{ R, G, B uint8 }
 // Dark reports whether the color is dark.
 func (b Background) Dark() bool { return 299*int(b.R)+587*int(b.G)+114*int(b.B) < 128000 }
 
+// Scheme reports that the terminal or the system changed to dark or light colors.
+type Scheme struct{ Dark bool }
+
 // Query is a kind of question to the terminal.
 type Query uint8
 

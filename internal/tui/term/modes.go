@@ -15,6 +15,7 @@ var (
 	modeOtherKeys = mode{"\x1b[>4;1m", "\x1b[>4;0m"}
 	modeKitty     = mode{"\x1b[>5u", "\x1b[<u"} // disambiguates keys, and reports their place on a US keyboard
 	modeMouse     = mode{"\x1b[?1002h\x1b[?1006h", "\x1b[?1006l\x1b[?1002l"}
+	modeScheme    = mode{"\x1b[?2031h", "\x1b[?2031l"} // reports when colors become dark or light
 	modeClusters  = mode{"\x1b[?2027h", "\x1b[?2027l"}
 )
 

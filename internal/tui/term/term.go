@@ -95,7 +95,7 @@ func (t *Terminal) begin() {
 	}
 	if t.o.Getenv("TERM") != "linux" { // the Linux console answers nothing
 		t.parser.Asked = true
-		s += "\x1b[?u\x1b[?2026$p\x1b[?2027$p\x1b]11;?\x1b\\\x1b[>0q\x1b[c"
+		s += "\x1b[?u\x1b[?2026$p\x1b[?2027$p\x1b[?2031$p\x1b]11;?\x1b\\\x1b[>0q\x1b[c"
 	}
 	_, _ = t.o.Out.WriteString(s)
 }
@@ -109,7 +109,7 @@ func (t *Terminal) Watch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	<-t.writer
-	leave, use := t.modes.leave(), t.state == ours
+	leave, use := modeScheme.off+t.modes.leave(), t.state == ours // the mode may be set after this
 	t.writer <- struct{}{}
 	if use && t.watch.Load() == nil {
 		t.watch.Store(startWatchdog(t.o.Out, leave, &t.raw))
@@ -161,6 +161,8 @@ func (t *Terminal) note(e Event) {
 			t.parser.Kitty = r.Value&1 != 0
 		case r.Query == QueryMode && r.Mode == 2027 && known:
 			t.set(modeClusters, true)
+		case r.Query == QueryMode && r.Mode == 2031 && known:
+			t.set(modeScheme, true)
 		}
 	}
 	select {

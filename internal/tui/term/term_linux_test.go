@@ -173,7 +173,7 @@ func (s *session) restored() {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range []string{"?1049", "?2004", "?1004", "?1002", "?1006", "?2026", "?2027", "otherkeys"} {
+	for _, m := range []string{"?1049", "?2004", "?1004", "?1002", "?1006", "?2026", "?2027", "?2031", "otherkeys"} {
 		if s.screen.Modes[m] {
 			s.t.Errorf("mode %s is left on", m)
 		}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reins-agent/reins/internal/suggest"
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
@@ -129,28 +128,7 @@ var names = [text.Roles]string{
 	"kind",
 }
 
-// Apply changes a theme as the user's file says: each role has a value such as "#88c0d0", "#ffffff on #004466" or
-// "bold #ff8800".
-func (t *Theme) Apply(roles map[string]string) error {
-	for role, value := range roles {
-		i := slices.Index(names[:], role)
-		if i < 0 {
-			hint := ""
-			if near := suggest.Words(role, names[:]); len(near) > 0 {
-				hint = fmt.Sprintf("; did you mean %s?", suggest.Or(near))
-			}
-			return fmt.Errorf("theme %s: unknown role %q%s", t.Name, role, hint)
-		}
-		look, err := parseLook(value)
-		if err != nil {
-			return fmt.Errorf("theme %s: %s: %w", t.Name, role, err)
-		}
-		look.ANSI = t.Looks[i].ANSI
-		t.Looks[i] = look
-	}
-	return nil
-}
-
+// parseLook parses a look such as "#88c0d0", "#ffffff on #004466" or "bold #ff8800".
 func parseLook(value string) (look Look, err error) {
 	to := &look.FG
 	attrs := map[string]text.Attr{"bold": text.Bold, "italic": text.Italic, "underline": text.Underline, "reverse": text.Reverse}

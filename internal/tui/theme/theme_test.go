@@ -99,19 +99,69 @@ func TestDepthOf_ReadsTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestApply_ChangesRolesAndNamesMistakes(t *testing.T) {
-	theme := Named("dark", true, TrueColor)
-	if err := theme.Apply(map[string]string{"accent": "bold #010203 on #0a0b0c"}); err != nil {
-		t.Fatal(err)
+func TestRead_ChangesRolesForEachBackground(t *testing.T) {
+	f, err := Read("x.toml", []byte(`
+accent = "bold #010203 on #dadbdc"
+
+[light]
+accent = "#005a8f"
+`))
+	if err != nil || len(f.Notes) > 0 {
+		t.Fatal(err, f)
 	}
-	if got, want := theme.SGR(text.Style{Role: text.Accent}), "1;38;2;1;2;3;48;2;10;11;12"; got != want {
-		t.Errorf("the accent is %q, want %q", got, want)
-	}
-	for role, want := range map[string]string{"accnt": "did you mean", "accent": "is not a color"} {
-		if err := theme.Apply(map[string]string{role: "blue-ish"}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Apply(%s) = %v, want an error with %q", role, err, want)
+	for dark, want := range map[bool]string{true: "1;38;2;1;2;3;48;2;218;219;220", false: "38;2;0;90;143"} {
+		theme := f.Theme(dark, TrueColor)
+		if got := theme.SGR(text.Style{Role: text.Accent}); got != want {
+			t.Errorf("dark %v: the accent is %q, want %q", dark, got, want)
+		}
+		if got, want := theme.SGR(text.Style{Role: text.Failure}), Named("", dark, TrueColor).SGR(text.Style{Role: text.Failure}); got != want {
+			t.Errorf("dark %v: a failure is %q, want %q as in the base", dark, got, want)
 		}
 	}
+}
+
+func TestRead_MistakesNameTheLine(t *testing.T) {
+	for file, want := range map[string]string{
+		"\naccnt = '#010203'":          `x.toml:2: unknown role "accnt"; did you mean accent?`,
+		"[dark]\naccent = 'blue-ish'":  `x.toml:2: accent: "blue-ish" is not a color`,
+		"[sepia]\naccent = '#010203'":  `x.toml:1: unknown table or key "sepia"`,
+		"base = 'sepia'":               `x.toml:1: unknown theme "sepia"; use auto`,
+		"accent = 3":                   `x.toml:1: accent must be a text`,
+		"\n\naccent = ":                `x.toml:3: `,
+		"[dark]\n[dark.x]\na = '#000'": `x.toml:2: unknown table`,
+	} {
+		if _, err := Read("x.toml", []byte(file)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: got the error %v, want %s", file, err, want)
+		}
+	}
+}
+
+func TestRead_NotesColorsThatAreHardToRead(t *testing.T) {
+	for file, want := range map[string]string{
+		"accent = '#888888'":                                  "x.toml:1: accent is hard to read on a light background: its contrast is 3.5",
+		"base = 'dark'\naccent = '#444444'":                   "x.toml:2: accent is hard to read on a dark background",
+		"base = 'dark'\naccent = '#ffffff'":                   "",
+		"accent = '#222222 on #333333'":                       "x.toml:1: accent is hard to read on its background",
+		"accent = '#000000'\n[dark]\naccent = '#ffffff'":      "",
+		"base = 'light-contrast'\n[dark]\naccent = '#000000'": "",
+	} {
+		f, err := Read("x.toml", []byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(f.Notes, " "); !strings.HasPrefix(got, want) || (want == "") != (got == "") || len(f.Notes) > 1 {
+			t.Errorf("%q: got %q, want %q", file, f.Notes, want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("accent = '#010203'\n[light]\naccent = 'bold #000000 on #ffffff'"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if file, err := Read("x.toml", data); err == nil {
+			file.Theme(true, TrueColor)
+		}
+	})
 }
 
 func TestNames_EveryRoleHasAName(t *testing.T) {
