@@ -20,6 +20,9 @@ type Agent struct {
 	Status event.SubagentStatus `json:"status,omitempty"`
 	Reason string               `json:"reason,omitempty"` // why it did not complete
 	Totals Totals               `json:"totals"`
+	// Context is the size of the agent's conversation in tokens, as of its last model call; 0 is unknown, such as after a
+	// compaction.
+	Context int64 `json:"context,omitempty"`
 	// Activity is the agent's current activity. Only agents returned by a State have it.
 	Activity Activity `json:"activity,omitzero"`
 }

@@ -153,6 +153,9 @@ func (s *State) called(a *agent, r event.Record, d event.ModelCallEnd) {
 	s.drop(a)
 	a.Retry, a.Since = nil, r.Time
 	a.Totals.add(d)
+	if d.Error == nil && d.Summary == "" {
+		a.Context = d.Usage.Input + d.Usage.Output
+	}
 	rounds := s.totals.Rounds
 	if s.totals.add(d); a.Path != "" {
 		s.totals.Rounds = rounds

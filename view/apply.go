@@ -76,7 +76,10 @@ func (s *State) other(a *agent, r event.Record) {
 			s.note(r, "undelivered."+strconv.Itoa(i), "not delivered to the agent: "+show.OneLine(show.MessageText(m)))
 		}
 		return
+	case event.Compaction:
+		a.Context = 0
 	case event.Rewind:
+		a.Context = 0
 		s.rewind(d)
 	case event.Error:
 		if r.Agent == "" {

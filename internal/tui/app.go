@@ -82,7 +82,6 @@ type live struct {
 	done   chan struct{}
 	end    error // why the events ended
 	ended  bool
-	size   int64 // tokens in the main agent's conversation; 0 is unknown
 }
 
 // questions are what waits for the user's decision.

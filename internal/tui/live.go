@@ -178,7 +178,6 @@ func (a *app) apply(b batch) {
 			break
 		}
 		changed = append(changed, l.state.Apply(b.record)...)
-		l.measure(b.record)
 		durable = durable || b.record.Durable()
 		finished = finished || b.record.Kind() == event.KindProcessingEnd && b.record.Agent == ""
 		if n == drained {
@@ -198,20 +197,6 @@ func (a *app) apply(b batch) {
 	a.dirty = true
 	if durable || l.ended {
 		a.changed(finished)
-	}
-}
-
-// measure notes how much of the model's context window the main agent's conversation fills.
-func (l *live) measure(r event.Record) {
-	switch d := r.Data.(type) {
-	case event.ModelCallEnd:
-		if r.Agent == "" && d.Error == nil && d.Summary == "" {
-			l.size = d.Usage.Input + d.Usage.Output
-		}
-	case event.Compaction, event.Rewind:
-		if r.Agent == "" {
-			l.size = 0 // until the next call
-		}
 	}
 }
 

@@ -69,7 +69,7 @@ func (a *app) scriptFacts() scriptFacts {
 		Model:    i.Model,
 		Effort:   i.Effort,
 		Mode:     i.Mode,
-		Context:  a.live.size,
+		Context:  a.contextSize(),
 		Window:   i.Window,
 		Calls:    t.Calls,
 		Working:  a.working(),

@@ -86,9 +86,15 @@ func count(n int, thing string) string {
 	return show.Plural(n, thing)
 }
 
+// contextSize returns the tokens in the main agent's conversation; 0 is unknown.
+func (a *app) contextSize() int64 {
+	root, _ := a.live.state.Agent("")
+	return root.Context
+}
+
 // contextShare tells how full the model's context window is, if that is known.
 func (a *app) contextShare() (string, text.Role) {
-	n := a.live.size
+	n := a.contextSize()
 	if n == 0 || a.info.Window == 0 {
 		return "", text.Dim
 	}

@@ -3,11 +3,13 @@
 package tui
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/session"
 )
@@ -101,4 +103,22 @@ func TestRun_AnInterruptIsNotAFailedModelCall(t *testing.T) {
 	if s := r.text(); strings.Contains(s, "failed") || strings.Contains(s, "by the host") {
 		t.Errorf("the interrupt is shown as a failure:\n%s", s)
 	}
+}
+
+func TestStatus_TheContextShareIsKnownAfterAResume(t *testing.T) {
+	t.Parallel()
+	turn := llmtest.Say("An answer.")
+	turn.Usage = llm.Usage{Input: 49_000, Output: 1000}
+	first := start(t, 80, 24, nil, turn)
+	first.sends("Begin")
+	first.sees("25% context")
+	id := first.handle.ID()
+	first.press(ctrlQ)
+	first.quits()
+	second := start(t, 80, 24, func(r *rig, o *Options) {
+		r.dir, r.state, r.manager = first.dir, first.state, first.manager
+		o.First = func(ctx context.Context) (session.Handle, error) { return r.open(ctx, id) }
+	})
+	second.sees("An answer.")
+	second.sees("25% context")
 }
