@@ -302,10 +302,10 @@ func (p *parser) text(line string) {
 	}
 	line = strings.TrimLeft(line, " \t")
 	for p.leaf.size+len(line) > maxParagraph {
-		room := maxParagraph - p.leaf.size
+		room := max(maxParagraph-p.leaf.size, 0)
 		at := strings.LastIndexByte(line[:room], ' ')
 		if at < 0 && p.leaf.size == 0 {
-			for at = room; at > 0 && line[at]&0xC0 == 0x80; at-- {
+			for at = room; at > 1 && line[at]&0xC0 == 0x80; at-- {
 			}
 		}
 		if at > 0 {

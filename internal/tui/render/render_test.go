@@ -125,3 +125,23 @@ func FuzzMarkdown_PiecesAreLaidOutAsTheWhole(f *testing.F) {
 		}
 	})
 }
+
+// A line without spaces, and a line of bytes that begin no character, are divided.
+func TestMarkdown_DividesLongLines(t *testing.T) {
+	for name, s := range map[string]string{
+		"letters":         strings.Repeat("a", 5*maxLine),
+		"two paragraphs":  strings.Repeat("a", maxParagraph) + "\n" + strings.Repeat("b", maxParagraph),
+		"characters":      strings.Repeat("\u4e16", 2*maxLine),
+		"half characters": strings.Repeat("\x80", 3*maxLine),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m Markdown
+			m.Write(s)
+			for _, b := range append(m.Done(), m.Open()...) {
+				if n := len(b.Part.(*para).text); n > 2*maxParagraph {
+					t.Errorf("a paragraph has %d bytes", n)
+				}
+			}
+		})
+	}
+}
