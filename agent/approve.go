@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/agent/step"
@@ -213,12 +214,19 @@ type Pending struct {
 	event.ApprovalRequested
 }
 
-// Pending lists the tool calls that wait for approval, in this agent and its subagents. The list is never nil, so that
-// its JSON is always an array.
+// Pending lists the tool calls that wait for approval, in this agent and its subagents. Calls that were answered are
+// left out at once. The list is never nil, so that its JSON is always an array.
 func (s *Session) Pending() []Pending {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	return s.pending()
+	return slices.DeleteFunc(s.pending(), func(p Pending) bool {
+		owner, ok := s.tree.agents[p.Agent]
+		if !ok {
+			return false
+		}
+		waiting, asked := owner.waiting[p.ID]
+		return asked && waiting == nil // the answer is not recorded yet
+	})
 }
 
 func (s *Session) pending() []Pending {

@@ -81,6 +81,8 @@ type held struct {
 	ctx    context.Context // of all work; cancelled by Close
 	cancel context.CancelFunc
 
+	deciding sync.Mutex // held while an answer about a tool call is saved and counts
+
 	mu      sync.Mutex
 	work    *work      // the last one; nil before the first
 	undo    *rewinding // the undo in progress, or nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/ask"
@@ -62,13 +63,27 @@ func (l *held) decide(ctx context.Context, q ask.Question, a ask.Answer) error {
 	if err != nil {
 		return err
 	}
+	if err := l.resolve(ctx, q, approval, choice); err != nil {
+		return err
+	}
+	return l.proceed(ctx)
+}
+
+// resolve saves the rules of an answer and passes the answer to the agent. It does neither if another answer came first.
+func (l *held) resolve(ctx context.Context, q ask.Question, approval tool.Approval, choice ask.Choice) error {
+	l.deciding.Lock()
+	defer l.deciding.Unlock()
+	waits := func(p agent.Pending) bool { return p.ID == q.Call() && p.Agent == q.Agent }
+	if !slices.ContainsFunc(l.agent.Pending(), waits) {
+		return fmt.Errorf("%w (question %s)", ErrAnswered, q.ID)
+	}
 	if err := saveRules(choice, l.options.Save); err != nil {
 		return err
 	}
 	if err := l.agent.Resolve(ctx, q.Agent+":"+q.Call(), approval); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswered, err)
 	}
-	return l.proceed(ctx)
+	return nil
 }
 
 // saveRules saves the rules of a choice, if it says so.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,6 +38,7 @@ func Run(t *testing.T, open Open) {
 		"ARefusalReachesTheModel":           refusal,
 		"TheFirstAnswerCounts":              firstAnswer,
 		"AnApprovalCanCoverSimilarCalls":    grant,
+		"ALateAnswerSavesNoRules":           lateRules,
 		"MessagesSteerAndFollow":            messages,
 		"TheQueueCanBeEdited":               queue,
 		"TheModelAsks":                      question,
@@ -64,6 +66,7 @@ type rig struct {
 	dir    string
 	script *llmtest.Script
 	local  *session.Local
+	saving sync.Mutex
 	rules  []string // saved
 }
 
@@ -89,6 +92,8 @@ func newRig(t *testing.T, open Open) *rig {
 		Manager: &session.Manager{Store: store, Home: state},
 		Places:  []ask.Place{{Layer: "personal", File: "config.toml"}},
 		Save: func(layer string, rules []string) error {
+			r.saving.Lock()
+			defer r.saving.Unlock()
 			r.rules = append(r.rules, rules...)
 			return nil
 		},
@@ -253,6 +258,27 @@ func grant(t *testing.T, r *rig) {
 	r.done()
 	if _, err := os.Stat(filepath.Join(r.dir, "two")); err != nil || !slices.Equal(r.rules, []string{"Bash(touch:*)"}) {
 		t.Errorf("the rules %q were saved; the second command: %v", r.rules, err)
+	}
+}
+
+func lateRules(t *testing.T, r *rig) {
+	args, _ := json.Marshal(map[string]string{"command": "touch one"})
+	r.play(llmtest.Call("shell", string(args)), llmtest.Say("done"))
+	r.check(r.Submit(t.Context(), session.Input{Text: "Touch it"}))
+	q := r.asked()
+	i := slices.IndexFunc(q.Choices, func(c ask.Choice) bool { return c.Save == "personal" })
+	results := make(chan error, 8)
+	for range cap(results) {
+		go func() { results <- r.Answer(t.Context(), q.ID, ask.Answer{Choice: q.Choices[i].Key}) }()
+	}
+	won := 0
+	for range cap(results) {
+		if <-results == nil {
+			won++
+		}
+	}
+	if r.done(); won != 1 || !slices.Equal(r.rules, []string{"Bash(touch:*)"}) {
+		t.Errorf("%d answers counted, and the rules %q were saved", won, r.rules)
 	}
 }
 
