@@ -30,8 +30,20 @@ func TestAttack_ACommandInASandboxCannotApprove(t *testing.T) {
 
 // What an agent runs cannot approve calls of its own session, even without a sandbox.
 func TestAttack_ACommandCannotApproveItsOwnSession(t *testing.T) {
-	t.Parallel()
 	const command = `until [ -e asked ]; do sleep 0.05; done; reins approve own --allow; echo code=$? > code.new; mv code.new code`
+	for name, command := range map[string]string{
+		"child":  command,
+		"orphan": `(exec >&- 2>&- <&-; ` + command + `) & echo $PPID`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cannotApprove(t, command)
+		})
+	}
+}
+
+// cannotApprove runs a command that tries to approve the call of another agent of its session.
+func cannotApprove(t *testing.T, command string) {
 	task, _ := json.Marshal(`call shell {"command":"` + command + `"}`)
 	run := waitingRun(t, "own")
 	run.Args = []string{"reins", "run", "--wait-for-approvals", "--session-id", "own", "--sandbox", "off",

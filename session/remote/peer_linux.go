@@ -2,8 +2,11 @@ package remote
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,6 +31,42 @@ func isBelow(pid, above int) bool {
 		}
 	}
 	return true
+}
+
+// jobsName is the variable with a mark for each command of a session, "SESSION.COMMAND;", that a process is part of.
+// Package env/local sets it.
+const jobsName = "REINS_JOBS"
+
+// isJob reports whether a process is part of a command of a session that this process is no part of. Such a process may
+// have left its parents.
+func isJob(pid int) bool {
+	own := os.Getenv(jobsName)
+	for i := range 1000 {
+		jobs, err := variable(pid, jobsName)
+		if err != nil && (i == 0 || !errors.Is(err, fs.ErrPermission)) { // parents can belong to other users
+			return true
+		}
+		for mark := range strings.SplitSeq(jobs, ";") {
+			if session, _, ok := strings.Cut(mark, "."); ok && !strings.Contains(";"+own, ";"+session+".") {
+				return true
+			}
+		}
+		if pid = parent(pid); pid <= 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// variable returns a variable that a process was started with.
+func variable(pid int, name string) (string, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	for v := range bytes.SplitSeq(b, []byte{0}) {
+		if value, ok := bytes.CutPrefix(v, []byte(name+"=")); ok {
+			return string(value), nil
+		}
+	}
+	return "", err
 }
 
 // isConfined reports whether a process runs in the sandbox of some session, or perhaps does: what an agent runs must not

@@ -212,7 +212,7 @@ func forget(dir string) {
 	_ = os.Remove(filepath.Join(dir, elsewhere))
 }
 
-// known accepts only connections from processes of the same user.
+// known accepts only connections from processes of the same user that no agent started.
 type known struct{ net.Listener }
 
 // Accept implements [net.Listener].
@@ -222,7 +222,7 @@ func (l known) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if checkPeer(conn) == nil {
+		if checkClient(conn) == nil {
 			return conn, nil
 		}
 		conn.Close()

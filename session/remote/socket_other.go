@@ -17,3 +17,5 @@ func openPrivate(path string) (*os.File, error) { return nil, errors.ErrUnsuppor
 func isRefused(error) bool { return false }
 
 func checkPeer(net.Conn) error { return errors.ErrUnsupported }
+
+func checkClient(net.Conn) error { return errors.ErrUnsupported }

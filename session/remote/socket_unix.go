@@ -64,15 +64,10 @@ func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
 // checkPeer returns an error unless the process at the other end belongs to the same user. Root counts as another user.
 func checkPeer(conn net.Conn) error {
-	raw, err := conn.(*net.UnixConn).SyscallConn()
-	if err != nil {
-		return err
-	}
-	uid, pid, failed := uint32(0), 0, error(nil)
-	err = raw.Control(func(fd uintptr) { uid, pid, failed = peer(int(fd)) })
+	uid, pid, err := peerOf(conn)
 	switch {
-	case err != nil || failed != nil:
-		return errors.Join(err, failed)
+	case err != nil:
+		return err
 	case int(uid) != os.Geteuid():
 		return fmt.Errorf("the process at the other end of the socket belongs to user %d: %w", uid, fs.ErrPermission)
 	case pid > 0 && isBelow(pid, os.Getpid()):
@@ -81,4 +76,25 @@ func checkPeer(conn net.Conn) error {
 		return fmt.Errorf("process %d runs in a sandbox: %w", pid, fs.ErrPermission)
 	}
 	return nil
+}
+
+// checkClient returns an error unless the process at the other end may use the session: what an agent runs may not.
+func checkClient(conn net.Conn) error {
+	if err := checkPeer(conn); err != nil {
+		return err
+	}
+	if _, pid, err := peerOf(conn); err != nil || pid > 0 && isJob(pid) {
+		return errors.Join(fmt.Errorf("process %d was started by an agent: %w", pid, fs.ErrPermission), err)
+	}
+	return nil
+}
+
+// peerOf returns the user and the process at the other end of a socket. The process is 0 if the system does not tell it.
+func peerOf(conn net.Conn) (uid uint32, pid int, err error) {
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0, 0, err
+	}
+	failed := raw.Control(func(fd uintptr) { uid, pid, err = peer(int(fd)) })
+	return uid, pid, errors.Join(failed, err)
 }
