@@ -199,7 +199,7 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	})
-	addCommands(root, "Work", newRun(h), newCommit(h), newReview(h), newUndo(h), newRedo(h), newDiff(h), newAsk(h), newCoder(h), newDemo(h))
+	addCommands(root, "Work", newRun(h), newWatch(h), newCommit(h), newReview(h), newUndo(h), newRedo(h), newDiff(h), newAsk(h), newCoder(h), newDemo(h))
 	addCommands(root, "Sessions", newSessions(h), newAttach(h), newApprove(h), newCost(h), newCompact(h), newAudit(h), newWorktrees(h), newMemory(h))
 	addCommands(root, "Setup", newInit(h), newConfig(h), newPolicy(h), newTrust(h), newUntrust(h), newMCP(h), newSkills(h), newHooks(h),
 		newModels(h), newProviders(h), newLogin(h), newLogout(h), newDoctor(h))

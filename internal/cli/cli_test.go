@@ -126,11 +126,15 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // JSON", one for each turn. In the end it repeats the last tool result. The prompt is the first message,
 // or the last one with such lines.
 func reply(_ int, r *llm.Request) llmtest.Turn {
+	const watched = "Do what these comments"
 	prompt, stage := "", 0
 	for _, m := range r.Messages {
 		switch {
 		case m.Role == llm.RoleAssistant:
 			stage++
+		case m.Role == llm.RoleUser && strings.HasPrefix(m.Text(), watched):
+			_, prompt, _ = strings.Cut(m.Text(), ": ")
+			stage = 0
 		case m.Role == llm.RoleUser && (prompt == "" || strings.HasPrefix(m.Text(), "call ")):
 			prompt, stage = m.Text(), 0
 			if t, ok := m.Parts[0].(llm.Text); ok { // what follows is what hooks add

@@ -32,7 +32,7 @@ var flagGroups = []flagGroup{
 	{"Session", "worktree attempts choose judge cwd continue resume fork session-id session no-save skip-damaged compact-at past-price-step"},
 	{"Limits", "max-rounds max-turns budget timeout deadline max-duration max-retries"},
 	{"Server", "http token-file allow-host allow-origin"},
-	{"Input and output", "inline plain output quiet verbose stream json json-schema all edit dry-run keep-running listen webhook-secret-env return-all-messages return-metrics log-metrics debug version"},
+	{"Input and output", "now inline plain output quiet verbose stream json json-schema all edit dry-run keep-running listen webhook-secret-env return-all-messages return-metrics log-metrics debug version"},
 }
 
 // addCommands adds commands that help lists under one title.
