@@ -337,10 +337,9 @@ type tracingView struct {
 	*textView
 	id string
 
-	mu     sync.Mutex
-	paths  map[string]bool
-	traced bool // all changes of later calls are recorded
-	loose  bool // the agent may have changed any file
+	mu    sync.Mutex
+	paths map[string]bool // what the agent changed; false means perhaps
+	loose bool            // it may have changed any file
 }
 
 func (v *tracingView) finish(r result) error {
@@ -351,15 +350,15 @@ func (v *tracingView) finish(r result) error {
 func (v *tracingView) show(r event.Record) error {
 	v.mu.Lock()
 	switch d := r.Data.(type) {
-	case event.Checkpoint:
-		v.traced = v.traced || d.Traced && d.Error == ""
+	case event.Checkpoint: // there is one before the first call that may change files
+		v.loose = v.loose || !d.After && (d.Error != "" || !d.Traced)
 	case event.ToolCallEnd:
-		v.loose = v.loose || !v.traced || d.Artifacts.Untraced != ""
+		v.loose = v.loose || d.Artifacts.Untraced != ""
 		for _, w := range d.Artifacts.Wrote {
 			if v.paths == nil {
 				v.paths = map[string]bool{}
 			}
-			v.paths[w.Path] = true
+			v.paths[w.Path] = v.paths[w.Path] || !w.Unsure
 		}
 	}
 	v.mu.Unlock()
@@ -371,8 +370,8 @@ func (v *tracingView) wrote(path string) (wrote, certain bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for p := path; p != "." && p != "/"; p = filepath.ToSlash(filepath.Dir(p)) {
-		if v.paths[p] {
-			return true, true
+		if certain, ok := v.paths[p]; ok {
+			return true, certain
 		}
 	}
 	return v.loose, false

@@ -163,12 +163,30 @@ func TestWatch_RepeatsAPromptWhenOthersChangeFiles(t *testing.T) {
 	if err := os.Remove(c.path("wait")); err != nil {
 		t.Fatal(err)
 	}
-	c.awaitTimes("watching", 3)
-	c.await("changed while the agent worked, perhaps by it: a.txt")
+	c.await("changed: a.txt, wait") // the command is known not to have changed them
+	c.awaitTimes("watching", 4)
 	c.press("\x03")
 	text := c.end(130)
-	if got := len(c.lines("out")); got != 2 {
-		t.Errorf("there are %d runs, want 2:\n%s", got, text)
+	if got := len(c.lines("out")); got != 3 {
+		t.Errorf("there are %d runs, want 3:\n%s", got, text)
+	}
+}
+
+func TestWatch_TheAgentCannotStartItself(t *testing.T) {
+	t.Parallel()
+	script := "echo run >> out\ncat > a.txt <<'EOF'\n" + saying("echo again >> out") + "EOF\n"
+	c := watchIn(t, map[string]string{"work.sh": script, "b.txt": ""}, "--yes", "--sandbox", "off")
+	c.await("watching")
+	c.save("b.txt", saying("sh work.sh"))
+	c.await("changed while the agent worked, perhaps by it: a.txt, out")
+	c.await("not followed, because it appeared while the agent worked: a.txt:1")
+	c.awaitTimes("watching", 2)
+	c.save("a.txt", saying("echo user >> out"))
+	c.awaitTimes("watching", 3)
+	c.press("\x03")
+	text := c.end(130)
+	if got := strings.Join(c.lines("out"), " "); got != "run user" {
+		t.Errorf("the agent wrote %q, want run user:\n%s", got, text)
 	}
 }
 
