@@ -211,7 +211,9 @@ func (a attempts) chooseBest(ctx context.Context, cmd *cobra.Command, h Host, al
 		return a.ask(ctx, cmd, h, list, prompt)
 	}
 	for _, t := range list {
+		done := t.run.flags.level.progress(h, fmt.Sprintf("attempt %d: running %s", t.Number, a.choose))
 		code, err := t.try(ctx, a.choose)
+		done()
 		if err != nil {
 			return nil, err
 		}

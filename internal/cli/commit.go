@@ -75,7 +75,9 @@ func (o commitCommand) do(ctx context.Context, h Host, hint string) error {
 			"omit --yes to be asked, or trust the project with \"reins trust\"",
 			strings.Join(programs, ", "))
 	}
+	done := o.level.progress(h, "staging the changes")
 	staged, clean, err := o.stage(ctx, h, r)
+	done()
 	if err != nil {
 		return err
 	}
@@ -158,7 +160,9 @@ func (r repo) stageAll(ctx context.Context) (repo, func(), error) {
 
 // write asks the model for the message.
 func (o commitCommand) write(ctx context.Context, h Host, r repo, hint string) (string, error) {
-	diff, err := r.run(ctx, append(slices.Clone(plainDiff), "--cached", "--stat", "--patch")...)
+	done := o.level.progress(h, "reading the staged changes")
+	diff, err := r.some(ctx, maxCommitted, append(slices.Clone(plainDiff), "--cached", "--stat", "--patch")...)
+	done()
 	if err != nil {
 		return "", err
 	}
@@ -237,7 +241,7 @@ func (o commitCommand) commit(ctx context.Context, h Host, r repo, tree, message
 	if again, err := now.line(ctx, "write-tree"); err != nil || again != tree {
 		return cmp.Or(err, errors.New("nothing was committed: the changes are not the same any more; run the command again"))
 	}
-	args := []string{"-c", "gc.auto=0", "-c", "maintenance.auto=false", "commit", "--cleanup=whitespace", "--file=-"}
+	args := []string{"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=true", "commit", "--cleanup=whitespace", "--file=-"}
 	if o.all {
 		args = append(args, "--all")
 	}

@@ -50,8 +50,9 @@ func TestDefaults_OfFlags(t *testing.T) {
 		"reins tool call --args":              "{}",
 		"reins tool call --toolset":           "standard",
 		"reins tool list --toolset":           "standard",
-		"reins wire decode --max-bytes":       "67108864",
-		"reins wire decode --status":          "200",
+		"reins watch --max-rounds":            "200", "reins watch --mode": "default",
+		"reins wire decode --max-bytes": "67108864",
+		"reins wire decode --status":    "200",
 	}
 	got := make(map[string]string)
 	var walk func(*cobra.Command)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,11 +28,13 @@ type repo struct {
 var readingGit = []string{
 	"--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.hooksPath=" + os.DevNull,
 	"-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "color.ui=false",
-	"-c", "diff.ignoreSubmodules=dirty",
+	"-c", "diff.ignoreSubmodules=dirty", "-c", "i18n.logOutputEncoding=UTF-8",
 }
 
 // plainDiff are arguments of git diff with which it runs no programs for its output.
-var plainDiff = []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short"}
+var plainDiff = []string{
+	"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/", "-O" + os.DevNull,
+}
 
 // openRepo finds the repository around a directory.
 func openRepo(ctx context.Context, dir string) (r repo, err error) {
@@ -48,23 +52,49 @@ func openRepo(ctx context.Context, dir string) (r repo, err error) {
 // run runs a git command that only reads, in a way that runs no programs of the repository except filters. See
 // [repo.filters].
 func (r repo) run(ctx context.Context, args ...string) (string, error) {
+	return r.some(ctx, math.MaxInt, args...)
+}
+
+// some does the same, and stops git when the output exceeds a number of bytes. It returns a little more then.
+func (r repo) some(ctx context.Context, most int, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append(slices.Clone(readingGit), args...)...)
 	cmd.Dir = r.top
 	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "LC_ALL=C")
 	if r.index != "" {
 		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+r.index)
 	}
-	var out, problem bytes.Buffer
+	out, problem := beginning{most: most}, beginning{most: maxGitError}
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	err := cmd.Run()
 	var failed *exec.ExitError
 	switch {
+	case out.full:
+		return out.String(), nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
+	case errors.Is(err, exec.ErrNotFound):
+		return "", errors.New("git is not installed, or not in PATH")
 	case errors.As(err, &failed):
 		return "", fmt.Errorf("git %s: %s", args[0], strings.TrimPrefix(strings.TrimSpace(problem.String()), "fatal: "))
 	}
 	return out.String(), err
+}
+
+// maxGitError is how much git may write to standard error.
+const maxGitError = 1 << 20
+
+// beginning keeps the beginning of what is written. Then it fails, which ends the writer.
+type beginning struct {
+	bytes.Buffer
+	most int
+	full bool
+}
+
+func (b *beginning) Write(p []byte) (int, error) {
+	if b.full = b.Len() > b.most; b.full {
+		return 0, io.ErrShortWrite
+	}
+	return b.Buffer.Write(p)
 }
 
 // line returns the output of a git command without the line break at its end.

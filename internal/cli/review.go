@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,10 +83,7 @@ func (o reviewCommand) do(ctx context.Context, h Host, base string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.checkFilters(ctx, h); err != nil {
-		return err
-	}
-	change, err := r.changes(ctx, base)
+	change, err := o.read(ctx, h, r, base)
 	if err != nil {
 		return err
 	}
@@ -106,8 +105,20 @@ func (o reviewCommand) do(ctx context.Context, h Host, base string) error {
 	return o.print(h, change, found, res)
 }
 
+// read returns the changes since a base.
+func (o reviewCommand) read(ctx context.Context, h Host, r repo, base string) (reviewed, error) {
+	defer o.level.progress(h, "reading the changes since "+cmp.Or(base, "the default branch"))()
+	if err := r.checkFilters(ctx, h); err != nil {
+		return reviewed{}, err
+	}
+	return r.changes(ctx, base)
+}
+
 // changes returns the changes since a base, by default since the default branch.
 func (r repo) changes(ctx context.Context, base string) (c reviewed, err error) {
+	if _, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+		return c, usagef("there is nothing to compare with: the current branch has no commits")
+	}
 	if base == "" {
 		if base, err = r.defaultBranch(ctx); err != nil {
 			return c, err
@@ -121,7 +132,7 @@ func (r repo) changes(ctx context.Context, base string) (c reviewed, err error) 
 		commit = fork
 	}
 	c = reviewed{base: base, commit: commit}
-	if c.diff, err = r.run(ctx, append(slices.Clone(plainDiff), commit, "--")...); err != nil {
+	if c.diff, err = r.some(ctx, maxReviewed, append(slices.Clone(plainDiff), commit, "--")...); err != nil {
 		return c, err
 	}
 	if len(c.diff) > maxReviewed {
@@ -159,13 +170,23 @@ func (c reviewed) task() string {
 func (c reviewed) text() string {
 	text := "<diff>\n" + c.diff + "</diff>"
 	if len(c.untracked) > 0 {
-		names := c.untracked[:min(len(c.untracked), maxUntracked)]
-		text += "\nThese files are new and untracked. Read them, they are a part of the change:\n" + strings.Join(names, "\n")
-		if n := len(c.untracked) - len(names); n > 0 {
+		text += "\nThese files are new and untracked. Read them, they are a part of the change:"
+		for _, name := range c.untracked[:min(len(c.untracked), maxUntracked)] {
+			text += "\n" + quoted(name)
+		}
+		if n := len(c.untracked) - maxUntracked; n > 0 {
 			text += fmt.Sprintf("\nand %d more", n)
 		}
 	}
 	return text
+}
+
+// quoted returns the name of a file, in quotes if it has characters that are not shown.
+func quoted(name string) string {
+	if name == show.OneLine(name) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // check removes findings about files that do not exist, corrects values that make no sense, and sorts the findings. It

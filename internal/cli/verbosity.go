@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -54,4 +55,16 @@ func (v *textView) thoughts(prefix string, changed []view.Key) {
 			}
 		}
 	}
+}
+
+// slowStep is how long a step may take before it is shown.
+const slowStep = time.Second
+
+// progress shows on the terminal what is done, if it takes more than a second. The returned function ends it.
+func (l verbosity) progress(h Host, what string) (done func()) {
+	if l.quiet || !isTerminal(h.Stderr) {
+		return func() {}
+	}
+	timer := time.AfterFunc(slowStep, func() { notef(h, "%s", what) })
+	return func() { timer.Stop() }
 }

@@ -24,7 +24,7 @@ type Comment struct {
 
 // instruction matches a line with an instruction. The marker of a comment stands directly before it, at the beginning of
 // the line or after a blank, so that "reins: " in a string is not an instruction.
-var instruction = regexp.MustCompile(`(?:^|[\s;{})])(?://[/!]?|#+|--|;+|%+|/\*+|<!--|\{#|\{/\*|\(\*|^\s*\*|^\s*(?:REM|rem|')) *reins: +(\S.*)$`)
+var instruction = regexp.MustCompile(`(?:^|\s)(?://[/!]?|#+|--|;+|%+|/\*+|<!--|\{#|\{/\*|\(\*|^\s*\*|^\s*(?:REM|rem|')) *reins: +(\S.*)$`)
 
 // closing are the ends of comments.
 var closing = []string{"*/}", "*/", "-->", "#}", "*)"}

@@ -1,7 +1,7 @@
 // Package watch notices changes to the files in a directory, and finds comments in them that are instructions.
 //
 // It compares what the file system says about the files at intervals. That needs no handles and no limits of the system,
-// works on network file systems, and costs at most a hundredth of a core.
+// works on network file systems, and costs at most 0.5 % of a core.
 package watch
 
 import (
@@ -20,7 +20,7 @@ const (
 	idlePause    = 500 * time.Millisecond // between scans while nothing changes
 	settlePause  = 300 * time.Millisecond // how long nothing may change before a change counts
 	maxUnrest    = 5 * time.Second        // after which it counts anyway
-	costFactor   = 100                    // a pause is at least that many times longer than a scan
+	costFactor   = 200                    // a pause is at least that many times longer than a scan
 	defaultFiles = 100_000
 )
 
