@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/reins-agent/reins/llm"
 	objects "github.com/reins-agent/reins/llm/object"
@@ -12,7 +11,7 @@ import (
 
 // readSchema reads the JSON Schema for the result of a run. Providers need an object.
 func readSchema(name string) (*llm.OutputFormat, error) {
-	data, err := os.ReadFile(name)
+	data, err := readSmall(name, maxSchema)
 	if err != nil {
 		return nil, err
 	}
@@ -49,3 +48,6 @@ func printObject(w io.Writer, r result) error {
 	}
 	return printJSON(w, r.Object)
 }
+
+// maxSchema is the maximum size of a schema in bytes.
+const maxSchema = 1 << 20
