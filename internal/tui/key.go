@@ -135,6 +135,7 @@ func (a *app) cancelKey() {
 		a.cover(nil)
 	case !a.edit.Empty():
 		a.edit.Clear()
+		a.queueEdit = nil
 		a.saveDraft()
 	case a.working() || a.shell != nil:
 		a.interrupt()

@@ -135,7 +135,8 @@ func (a *app) attach(l *live) {
 	a.live = l
 	a.resetQuestions()
 	a.cover(nil)
-	a.browse, a.printed, a.commands = browse{}, printed{}, nil
+	a.browse, a.printed = browse{}, printed{}
+	a.commands, a.queueEdit = nil, nil
 	l.view.SetRule(a.rule)
 	a.refresh()
 	a.loadCommands()
@@ -255,7 +256,7 @@ func (a *app) waiting() {
 	var ids []string
 	s := a.live.state
 	for _, q := range s.Approvals() {
-		ids = append(ids, string(q.Key))
+		ids = append(ids, q.Asked.Format(time.RFC3339Nano)+string(q.Key))
 	}
 	for _, q := range s.Questions() {
 		ids = append(ids, string(q.Key))

@@ -47,7 +47,8 @@ func (a *app) readQuestions() {
 	})
 }
 
-// setQuestions applies what waits now. A question that is shown stays, unless it is not open any more.
+// setQuestions applies what waits now. A question that is shown stays, unless it is not open any more or was asked again,
+// because the call would now access something else.
 func (a *app) setQuestions(list []ask.Question) {
 	q := &a.questions
 	news := len(list) > len(q.list)
@@ -56,7 +57,8 @@ func (a *app) setQuestions(list []ask.Question) {
 		return
 	}
 	if q.dialog != nil {
-		if _, open := ask.Find(list, q.dialog.Question().ID); open {
+		shown := q.dialog.Question()
+		if same, open := ask.Find(list, shown.ID); open && same.Asked.Equal(shown.Asked) {
 			return
 		}
 	}
@@ -135,6 +137,7 @@ func (a *app) answer(answer ask.Answer) {
 	}
 	q.list = slices.DeleteFunc(slices.Clone(q.list), func(o ask.Question) bool { return o.ID == asked.ID })
 	a.nextQuestion()
+	answer.Asked = asked.Asked
 	l := a.live
 	a.do(func(ctx context.Context) func() {
 		err := l.Answer(ctx, asked.ID, answer)

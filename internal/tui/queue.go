@@ -8,6 +8,7 @@ import (
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/show"
+	"github.com/reins-agent/reins/internal/tui/edit"
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/internal/tui/screen"
 	"github.com/reins-agent/reins/internal/tui/text"
@@ -130,16 +131,29 @@ func (v *queueView) sendNow(a *app, list []view.Queued) {
 	q := list[v.at]
 	if !a.working() {
 		a.cover(nil)
-		a.change(func(ctx context.Context, h session.Handle) error {
-			if err := h.Withdraw(ctx, q.Seq); err != nil {
-				return err
-			}
-			return h.Submit(ctx, session.Input{Text: q.Text, Plain: true})
-		})
+		a.submitQueued(q)
 		return
 	}
 	a.change(func(ctx context.Context, h session.Handle) error {
 		return h.Requeue(ctx, []session.Edit{{Seq: q.Seq, Now: true}})
+	})
+}
+
+// submitQueued begins work with a waiting message. A message that cannot be submitted comes into the draft.
+func (a *app) submitQueued(q view.Queued) {
+	l := a.live
+	a.do(func(ctx context.Context) func() {
+		err := l.Withdraw(ctx, q.Seq)
+		if err != nil {
+			return func() { a.sayError(err) }
+		}
+		err = deliver(ctx, l, session.Input{Text: q.Text, Plain: true}, false, false)
+		return func() {
+			if err != nil {
+				a.restore(edit.Message{Text: q.Text})
+			}
+			a.sayError(err)
+		}
 	})
 }
 
@@ -183,7 +197,13 @@ func (a *app) requeue() {
 		}
 		edits = append(edits, e)
 	}
-	a.change(func(ctx context.Context, h session.Handle) error { return h.Requeue(ctx, edits) })
+	a.change(func(ctx context.Context, h session.Handle) error {
+		err := h.Requeue(ctx, edits)
+		if err != nil {
+			a.post(func() { a.restore(m) })
+		}
+		return err
+	})
 }
 
 // change changes the session beside the loop, and shows the error if it fails.

@@ -57,12 +57,18 @@ func (a *app) send(m edit.Message, later bool) {
 	a.input(input(m), later, func() { a.restore(m) })
 }
 
-// restoreFirst puts a message that waits for a session back into the draft.
+// restoreFirst puts the messages that wait for a session back into the draft.
 func (a *app) restoreFirst() {
-	for _, s := range a.first {
-		a.restore(s.message)
+	var all edit.Message
+	for i, s := range a.first {
+		if i > 0 {
+			all.Text += "\n\n"
+		}
+		all.Text += s.message.Text
+		all.Images = append(all.Images, s.message.Images...)
 	}
 	a.first = nil
+	a.restore(all)
 }
 
 // input returns a message as a session takes it.

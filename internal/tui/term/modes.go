@@ -1,6 +1,9 @@
 package term
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mode is a state of the terminal that is undone at exit.
 type mode struct{ on, off string }
@@ -42,6 +45,15 @@ func (r *registry) set(m mode, on bool) string {
 	}
 	r.list = append(r.list, m)
 	return m.on
+}
+
+// with returns the registry with modes that may still be set.
+func (r *registry) with(modes ...mode) *registry {
+	all := &registry{slices.Clone(r.list)}
+	for _, m := range modes {
+		all.set(m, true)
+	}
+	return all
 }
 
 // enter returns the bytes that turn all modes on again.

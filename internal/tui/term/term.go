@@ -109,7 +109,8 @@ func (t *Terminal) Watch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	<-t.writer
-	leave, use := modeScheme.off+t.modes.leave(), t.state == ours // the mode may be set after this
+	// Modes may be set after this.
+	leave, use := t.modes.with(modeMouse, modeClusters, modeScheme).leave(), t.state == ours
 	t.writer <- struct{}{}
 	if use && t.watch.Load() == nil {
 		t.watch.Store(startWatchdog(t.o.Out, leave, &t.raw))

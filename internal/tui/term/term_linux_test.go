@@ -30,13 +30,14 @@ func TestMain(m *testing.M) {
 // program uses the terminal until a key or a signal ends it.
 func program() int {
 	signal.Ignore(syscall.SIGPIPE)
-	t, err := Open(Options{In: os.Stdin, Out: os.Stdout, Alternate: true, Mouse: true, Watch: true, Getenv: os.Getenv, Exit: os.Exit})
+	t, err := Open(Options{In: os.Stdin, Out: os.Stdout, Alternate: true, Watch: true, Getenv: os.Getenv, Exit: os.Exit})
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
 	defer t.Close()
 	t.Watch()
+	t.Mouse(true)
 	fmt.Fprint(t, "ready")
 	for e := range t.Events() {
 		switch e := e.(type) {
