@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// stray is written when the terminal is not the program's any more.
+const stray = "stray\x1b[?2004h"
+
 // program uses the terminal until a key or a signal ends it.
 func program() int {
 	signal.Ignore(syscall.SIGPIPE)
@@ -42,6 +45,7 @@ func program() int {
 	for e := range t.Events() {
 		switch e := e.(type) {
 		case Quit:
+			fmt.Fprint(t, stray)
 			return 1
 		case Resume:
 			fmt.Fprint(t, "\x1b[Hagain")
@@ -57,6 +61,8 @@ func program() int {
 func press(t *Terminal, key string) (code int, over bool) {
 	switch key {
 	case "q":
+		t.Close()
+		fmt.Fprint(t, stray)
 		return 0, true
 	case "p":
 		panic("in the main goroutine")
@@ -182,6 +188,9 @@ func (s *session) restored() {
 	if !s.screen.Modes["?25"] || !s.screen.Modes["?7"] || s.screen.Kitty != 0 {
 		s.t.Errorf("visible cursor %v, wrapping %v, keyboard flags %d; want true, true, 0",
 			s.screen.Modes["?25"], s.screen.Modes["?7"], s.screen.Kitty)
+	}
+	if bytes.Contains(s.all.Bytes(), []byte("stray")) {
+		s.t.Error("output after the end reached the terminal")
 	}
 	if got := s.settings(); *got != *s.before {
 		s.t.Errorf("the terminal's settings are %+v, want %+v", got, s.before)
