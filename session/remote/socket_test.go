@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/llm/llmtest"
@@ -185,15 +187,21 @@ func TestShare_FollowsNoLinks(t *testing.T) {
 func TestShare_NeedsAPrivateDirectory(t *testing.T) {
 	state := places(t)["short"]
 	local := open(t, state, "s")
-	must(t, os.Chmod(state.Session("s"), 0o755))
-	if o, err := remote.Share(local, state); err == nil {
-		o.Close()
-		t.Error("a directory that others can enter was used")
+	for _, mode := range []os.FileMode{0o755, 0o750, 0o710, 0o705} {
+		must(t, os.Chmod(state.Session("s"), mode))
+		if o, err := remote.Share(local, state); err == nil {
+			o.Close()
+			t.Errorf("a directory with mode %o was used", mode)
+		}
 	}
 }
 
-// connectTo is the variable that makes the test binary connect to a socket, as another user.
-const connectTo = "REINS_TEST_CONNECT_TO"
+// connectTo is the variable that makes the test binary connect to a socket, as another user, and startedBy is the one with
+// its first parent.
+const (
+	connectTo = "REINS_TEST_CONNECT_TO"
+	startedBy = "REINS_TEST_STARTED_BY"
+)
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(connectTo); path != "" {
@@ -202,8 +210,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// visit sends a request and returns 0 if there was no answer.
+// visit sends a request and returns 0 if there was no answer. It waits until it is no descendant of the session, which
+// would be reason enough to refuse it.
 func visit(path string) int {
+	for os.Getenv(startedBy) == strconv.Itoa(os.Getppid()) {
+		time.Sleep(time.Millisecond)
+	}
 	conn, err := net.Dial("unix", path)
 	if err != nil {
 		os.Stdout.WriteString("refused: " + err.Error())
@@ -220,7 +232,7 @@ func visit(path string) int {
 	return 0
 }
 
-// another returns a process that connects to a socket.
+// another returns a process that starts another one, which connects to a socket.
 func another(t *testing.T, path string, uid uint32) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -231,7 +243,7 @@ func another(t *testing.T, path string, uid uint32) *exec.Cmd {
 	b, err := os.ReadFile(exe)
 	must(t, err)
 	must(t, os.WriteFile(copied, b, 0o755))
-	cmd := exec.CommandContext(t.Context(), copied)
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", startedBy+`=$$ "$0" &`, copied)
 	cmd.Dir, cmd.Env = "/", []string{connectTo + "=" + path}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	return cmd
