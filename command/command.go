@@ -134,7 +134,7 @@ func (c Command) unavailable(t Target, i session.Info) string {
 	switch {
 	case c.Saved && !i.Saved:
 		return "the session is not saved"
-	case c.Idle && (i.State == event.StateProcessing || i.State == event.StateAwaitingApproval):
+	case c.Idle && i.State == event.StateProcessing: // calls of interrupted work may wait for approval
 		return session.ErrBusy.Error()
 	case c.Needs != nil:
 		return c.Needs(t)

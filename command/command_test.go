@@ -384,7 +384,10 @@ func TestCommands_WhileTheAgentWorks(t *testing.T) {
 	if out, err := r.Wait(t.Context()); err != nil || out.Status != event.StatusInterrupted {
 		t.Fatalf("the outcome is %+v, %v", out, err)
 	}
-	r.wants("/continue", "")
+	r.wants("/undo preview", `Would undo the conversation and the files since "Begin".`)
+	if got := r.run("/continue"); strings.Contains(got, "error") {
+		t.Errorf("/continue shows %s", got)
+	}
 	list, err := r.Questions(t.Context())
 	for err == nil && len(list) == 0 {
 		list, err = r.Questions(t.Context())
