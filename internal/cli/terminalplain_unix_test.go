@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,38 @@ func TestReins_PlainReadsAPipe(t *testing.T) {
 	again.Dir, again.Env = cmd.Dir, cmd.Env
 	if out, err = again.Output(); err != nil || !strings.Contains(string(out), "You: ping\npong\nReady.\n") {
 		t.Errorf("it printed %q, error %v", out, err)
+	}
+}
+
+func TestReins_PlainOutlivesItsTerminalUnderNohup(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "--plain")
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap '' HUP; exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)
+	keys, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := start(t, cmd)
+	for n := range 2 { // the second answer comes after the hangup
+		if _, err := io.WriteString(keys, "ping\n"); err != nil {
+			t.Fatal(err)
+		}
+		line := ""
+		for line != "pong\n" {
+			if line, err = out.ReadString('\n'); err != nil {
+				t.Fatalf("it ended after %d answers: %v", n, err)
+			}
+		}
+		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys.Close()
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCodeOf(t, cmd); code != exitOK {
+		t.Errorf("the exit code is %d", code)
 	}
 }
 
