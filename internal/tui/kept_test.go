@@ -118,7 +118,8 @@ func TestRun_AnEditedMessageThatWasDeliveredIsKept(t *testing.T) {
 	r.misses("soon: in blue")
 	r.press(enter)
 	r.sees("does not wait any more")
-	r.sees("> in blue")
+	r.press("ish")
+	r.sees("> in blueish")
 }
 
 func TestRun_AClearedEditLeavesTheWaitingMessage(t *testing.T) {
