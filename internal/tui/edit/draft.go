@@ -80,7 +80,9 @@ const maxDrafts = 64
 type DraftFile struct {
 	path string
 	lock *os.File
+	save func(path string, data []byte, mode os.FileMode) error
 
+	writing sync.Mutex // held while the file changes, so that Save does not wait for the disk
 	mu      sync.Mutex
 	pending *Draft
 	timer   *time.Timer
@@ -135,7 +137,7 @@ func takeDraft(path string) (*DraftFile, error) {
 	if ok, err := filelock.Try(lock); err != nil || !ok {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &DraftFile{path: path, lock: lock}, nil
+	return &DraftFile{path: path, lock: lock, save: atomicfile.Write}, nil
 }
 
 func (f *DraftFile) release() error {
@@ -154,8 +156,8 @@ func (f *DraftFile) read() (d Draft, exists bool) {
 	return d, true
 }
 
-// Save saves a draft within half a second, unless another one replaces it. An empty draft removes the file. It returns
-// the error of an earlier save.
+// Save saves a draft within half a second, unless another one replaces it. An empty draft removes the file. It does not
+// wait for the disk, and returns the error of an earlier save.
 func (f *DraftFile) Save(d Draft) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,15 +173,20 @@ func (f *DraftFile) Save(d Draft) error {
 	return err
 }
 
+// flush writes the pending draft.
 func (f *DraftFile) flush() {
+	f.writing.Lock()
+	defer f.writing.Unlock()
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.pending == nil {
+	d := f.pending
+	f.pending = nil
+	f.mu.Unlock()
+	if d == nil {
 		return
 	}
-	d := *f.pending
-	f.pending = nil
-	if err := f.write(d); err != nil {
+	if err := f.write(*d); err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.err = fmt.Errorf("cannot save the draft: %w", err)
 	}
 }
@@ -195,7 +202,7 @@ func (f *DraftFile) write(d Draft) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(f.path, data, 0o600)
+	return f.save(f.path, data, 0o600)
 }
 
 // Close saves the last draft and gives the file to the next program.

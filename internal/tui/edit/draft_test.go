@@ -129,3 +129,37 @@ func TestDraftFile_ReportsThatADraftWasNotSaved(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestDraftFile_SaveDoesNotWaitForTheDisk(t *testing.T) {
+	f, _ := openDraft(t, t.TempDir())
+	entered, disk := make(chan struct{}, 2), make(chan struct{})
+	var written []string
+	f.save = func(_ string, data []byte, _ os.FileMode) error {
+		entered <- struct{}{}
+		<-disk
+		written = append(written, string(data))
+		return nil
+	}
+	save := func(s string) {
+		saved := make(chan error, 1)
+		go func() { saved <- f.Save(Draft{Parts: []Part{{Text: s}}}) }()
+		select {
+		case err := <-saved:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("saving waits for the disk")
+		}
+	}
+	save("one")
+	<-entered // the timer writes the first draft
+	save("two")
+	close(disk)
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if len(written) != 2 || !strings.Contains(written[1], "two") {
+		t.Errorf("written: %q", written)
+	}
+}
