@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,9 @@ type Answer struct {
 	Replies []Reply `json:"replies,omitempty"`
 	// Values are the values of a form, a JSON object.
 	Values json.RawMessage `json:"values,omitempty"`
+	// Args are changed arguments, with which the call runs in place of its own. Only a choice that allows the call once
+	// takes them. The policy judges them again.
+	Args json.RawMessage `json:"args,omitempty"`
 	// Asked, if set, is the time of the question that the user saw. A call that was asked about again, because it would
 	// now access something else, does not take an answer to the earlier question.
 	Asked time.Time `json:"asked,omitzero"`
@@ -69,8 +73,49 @@ func (q Question) Approve(a Answer) (tool.Approval, Choice, error) {
 		return tool.Approval{Message: "the user said: " + a.Text}, c, nil
 	case !c.Allow:
 		return tool.Approval{Message: "the user said no"}, c, nil
+	case len(a.Args) > 0 && (q.Kind == Plan || c.Scope != "" || len(c.Rules) > 0):
+		return tool.Approval{}, Choice{}, fmt.Errorf("changed arguments can only be allowed once: answer question %s with y", q.ID)
 	}
-	return tool.Approval{Allow: true, Scope: c.Scope, Rules: c.Rules}, c, nil
+	return tool.Approval{Allow: true, Scope: c.Scope, Rules: c.Rules, Args: a.Args}, c, nil
+}
+
+// Edit returns the arguments of the call with another command. It reports false if the question is not about a command.
+func (q Question) Edit(command string) (json.RawMessage, bool) {
+	var args map[string]json.RawMessage
+	if json.Unmarshal(q.Arguments, &args) != nil {
+		return nil, false
+	}
+	name := commandIn(args, q.Rows)
+	if name == "" {
+		return nil, false
+	}
+	b, err := json.Marshal(command)
+	if err != nil {
+		return nil, false
+	}
+	args[name] = b
+	b, err = json.Marshal(args)
+	return b, err == nil
+}
+
+// commandIn returns the name of the argument that is the command in the rows, or "".
+func commandIn(args map[string]json.RawMessage, rows []Row) string {
+	at := slices.IndexFunc(rows, func(r Row) bool { return r.Kind == RowCommand })
+	if at < 0 {
+		return ""
+	}
+	found := ""
+	for name, value := range args {
+		var s string
+		if json.Unmarshal(value, &s) != nil || s != rows[at].Text {
+			continue
+		}
+		if found != "" { // another argument could be meant
+			return ""
+		}
+		found = name
+	}
+	return found
 }
 
 // Reply returns the answers to the items of a question of the model, or nil if the answer is only a text.

@@ -43,6 +43,9 @@ type Question struct {
 	Rows []Row  `json:"rows,omitempty"`
 	Diff string `json:"diff,omitempty"`
 
+	// Arguments are those of a call whose command can be edited.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+
 	// Choices are the possible answers. Questions from the model and forms have none.
 	Choices []Choice `json:"choices,omitempty"`
 	// Items are the parts that a question from the model has.
@@ -171,7 +174,16 @@ func FromRequest(d event.ApprovalRequested, places ...Place) Question {
 		q.Kind = Plan
 	}
 	q.Choices = choices(d, places)
+	if q.Arguments = d.Arguments; !q.editable() {
+		q.Arguments = nil
+	}
 	return q
+}
+
+// editable reports whether the user can change what the call runs.
+func (q Question) editable() bool {
+	_, ok := q.Edit("")
+	return ok && q.Kind == Approval
 }
 
 // isPlan reports whether a call presents the plan.

@@ -98,12 +98,13 @@ func (m *Manager) answer(ctx context.Context, id string, w event.Writer, o Answe
 		Session: id,
 		Agent:   q.Agent,
 		Data: event.ApprovalResolved{
-			ID:       q.Call(),
-			Allowed:  approval.Allow,
-			Scope:    approval.Scope,
-			Rules:    approval.Rules,
-			Reason:   approval.Message,
-			Deferred: true,
+			ID:        q.Call(),
+			Allowed:   approval.Allow,
+			Scope:     approval.Scope,
+			Rules:     approval.Rules,
+			Arguments: approval.Args,
+			Reason:    approval.Message,
+			Deferred:  true,
 		},
 	})
 }

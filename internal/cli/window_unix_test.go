@@ -186,6 +186,34 @@ func TestReins_OnATerminalOpensASession(t *testing.T) {
 	}
 }
 
+func TestAttack_AnEditedCommandIsJudgedAgain(t *testing.T) {
+	t.Parallel()
+	cmd := command(t)
+	file := filepath.Join(cmd.Dir, ".reins", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("[permissions]\ndeny = ['Bash(touch made:*)']\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := emulate(t, cmd, 100, 30)
+	s.sees(tui.Placeholder)
+	s.sends(`call shell {"command":"touch other"}`)
+	s.sees(tui.Ready)
+	s.press("\x05\x15touch made")
+	s.sees("> touch made")
+	s.press("\r")
+	s.sees("denied")
+	s.sees(tui.Placeholder)
+	for _, name := range []string{"made", "other"} {
+		if _, err := os.Stat(filepath.Join(cmd.Dir, name)); err == nil {
+			t.Errorf("the command made %s", name)
+		}
+	}
+	s.press("\x11")
+	s.ends(0)
+}
+
 func TestReins_EveryExitRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	signals := func(list ...syscall.Signal) func(*shownOn) {

@@ -36,6 +36,7 @@ func Run(t *testing.T, open Open) {
 	for name, f := range map[string]func(*testing.T, *rig){
 		"AnApprovalWaitsForItsAnswer":       approval,
 		"ARefusalReachesTheModel":           refusal,
+		"ACommandIsEditedAndAllowed":        edited,
 		"TheFirstAnswerCounts":              firstAnswer,
 		"AnApprovalCanCoverSimilarCalls":    grant,
 		"ALateAnswerSavesNoRules":           lateRules,
@@ -203,6 +204,28 @@ func approval(t *testing.T, r *rig) {
 	}
 	if diff := cmp.Diff(s.Screen().Items, live.Screen().Items); diff != "" {
 		t.Errorf("the events show something else than the snapshot (-snapshot +events):\n%s", diff)
+	}
+}
+
+func edited(t *testing.T, r *rig) {
+	r.play(llmtest.Call("shell", `{"command":"touch one"}`), llmtest.Say("done"))
+	r.check(r.Submit(t.Context(), session.Input{Text: "Touch it"}))
+	q := r.asked()
+	args, ok := q.Edit("touch two && touch 'the <end>'")
+	if !ok {
+		t.Fatalf("the question has no command to edit: %+v", q)
+	}
+	for _, c := range q.Choices { // only once
+		if c.Scope != "" && r.Answer(t.Context(), q.ID, ask.Answer{Choice: c.Key, Args: args}) == nil {
+			t.Fatalf("choice %s takes changed arguments", c.Key)
+		}
+	}
+	r.check(r.Answer(t.Context(), q.ID, ask.Answer{Choice: "y", Args: args}))
+	r.done()
+	for name, want := range map[string]bool{"one": false, "two": true, "the <end>": true} {
+		if _, err := os.Stat(filepath.Join(r.dir, name)); (err == nil) != want {
+			t.Errorf("%s exists: %v, want %v", name, err == nil, want)
+		}
 	}
 }
 

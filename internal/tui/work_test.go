@@ -3,6 +3,8 @@
 package tui
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +162,27 @@ func TestRun_RefusesWithAMessage(t *testing.T) {
 	r.sees("I did not.")
 	m := last(r.script.Requests()).Messages
 	if text := toolText(m[len(m)-1]); !strings.Contains(text, "the user said: use two") {
+		t.Errorf("the model was told %q", text)
+	}
+}
+
+func TestRun_AllowsTheEditedCommand(t *testing.T) {
+	t.Parallel()
+	r := start(t, 80, 24, nil, call("shell", "command", "touch one"), llmtest.Say("I did."))
+	r.sends("Touch it")
+	r.sees("touch one")
+	r.sees(Ready)
+	r.press("\x05") // ctrl+e
+	r.sees("> touch one")
+	r.press(" two")
+	r.sees("> touch one two")
+	r.press(enter)
+	r.sees("I did.")
+	if _, err := os.Stat(filepath.Join(r.dir, "two")); err != nil {
+		t.Error(err)
+	}
+	m := last(r.script.Requests()).Messages
+	if text := toolText(m[len(m)-1]); !strings.Contains(text, "approved with changed arguments") {
 		t.Errorf("the model was told %q", text)
 	}
 }

@@ -42,6 +42,7 @@ type Dialog struct {
 	at    int
 	first string       // a letter that selected a choice, and may be the start of a text
 	note  *edit.Editor // of a refusal
+	edits bool         // the field has the command to allow, in place of a message
 	cause string       // why the last answer was not accepted
 }
 
@@ -106,7 +107,7 @@ func (d *Dialog) Handle(k keys.Key) Outcome {
 		return handled
 	case keys.QuestionEdit:
 		if command := d.command(); command != "" {
-			d.refuseWith("run this instead: " + command)
+			d.edit(command)
 			return handled
 		}
 	}
@@ -152,9 +153,33 @@ func (d *Dialog) approves() bool { return d.q.Kind == ask.Approval || d.q.Kind =
 
 // refuseWith opens the field for the message of a refusal.
 func (d *Dialog) refuseWith(message string) {
-	d.first = ""
+	d.first, d.edits = "", false
 	d.note = d.newField()
 	d.note.SetText(message)
+}
+
+// edit opens the field for the command. Without arguments to change, the edited command is a wish to the agent.
+func (d *Dialog) edit(command string) {
+	if _, ok := d.q.Edit(command); !ok {
+		d.refuseWith("run this instead: " + command)
+		return
+	}
+	d.refuseWith(command)
+	d.edits = true
+}
+
+// allowEdited allows the call once, with the command in the field.
+func (d *Dialog) allowEdited(command string) Outcome {
+	args, ok := d.q.Edit(command)
+	if !ok || strings.TrimSpace(command) == "" {
+		return handled
+	}
+	for _, c := range d.q.Choices {
+		if c.Allow && c.Scope == "" && len(c.Rules) == 0 {
+			return answer(ask.Answer{Choice: c.Key, Args: args, Asked: d.q.Asked})
+		}
+	}
+	return handled
 }
 
 func (d *Dialog) newField() *edit.Editor {
@@ -175,6 +200,9 @@ func (d *Dialog) noteKey(k keys.Key, a keys.Action) Outcome {
 		d.note = nil
 		return handled
 	case keys.QuestionChoose:
+		if d.edits {
+			return d.allowEdited(d.note.Message().Text)
+		}
 		return answer(d.refusal(strings.TrimSpace(d.note.Message().Text)))
 	}
 	return Outcome{Handled: d.note.Handle(k).Handled}
@@ -254,10 +282,14 @@ func (d *Dialog) head(width int) []text.Line {
 	return lines
 }
 
-// noteLines shows the message of a refusal.
+// noteLines shows the message of a refusal, or the command to allow.
 func (d *Dialog) noteLines(width int) (lines []text.Line, x, y int) {
-	lines = d.wrap("No. Tell the agent what to do instead ("+d.keys.Key(keys.QuestionChoose)+": send, "+
-		d.keys.Key(keys.QuestionRefuse)+": back)", width, text.Dim)
+	what, does := "No. Tell the agent what to do instead", "send"
+	if d.edits {
+		what, does = "Edit the command. It runs as it stands here", "allow it once"
+	}
+	hint := " (" + d.keys.Key(keys.QuestionChoose) + ": " + does + ", " + d.keys.Key(keys.QuestionRefuse) + ": back)"
+	lines = d.wrap(what+hint, width, text.Dim)
 	v := d.note.View(width-2, 6)
 	x, y = v.X+2, len(lines)+v.Y
 	for i, l := range v.Lines {

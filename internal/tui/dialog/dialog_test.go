@@ -176,6 +176,25 @@ func TestChoices_AnAnswerNeedsASelectionAndEnter(t *testing.T) {
 	}
 }
 
+func TestDialog_AllowsTheEditedCommandOnce(t *testing.T) {
+	for _, c := range []struct {
+		keys []string
+		want Outcome
+	}{
+		{[]string{"ctrl+e", "backspace", "'2", "enter"},
+			Outcome{Handled: true, Answer: &ask.Answer{Choice: "y", Args: json.RawMessage(`{"command":"go test 2","timeout_ms":1}`)}}},
+		{[]string{"ctrl+e", "ctrl+u", "enter"}, Outcome{Handled: true}}, // there is no command
+		{[]string{"ctrl+e", "esc", "'n", "enter", "'use make", "enter"},
+			Outcome{Handled: true, Answer: &ask.Answer{Choice: "n", Text: "use make"}}},
+	} {
+		q := approval(ask.Row{Kind: ask.RowCommand, Text: "go test 1"})
+		q.Arguments = json.RawMessage(`{"timeout_ms":1,"command":"go test 1"}`)
+		if got := press(t, New(q, Options{}), c.keys...); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: %+v, want %+v", c.keys, got, c.want)
+		}
+	}
+}
+
 func TestChoices_APasteIsForTheDraftUnlessAFieldHasTheFocus(t *testing.T) {
 	d := New(approval(), Options{})
 	press(t, d, "'y")
