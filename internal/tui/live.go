@@ -204,7 +204,9 @@ func (a *app) apply(b batch) {
 // changed updates what depends on durable records.
 func (a *app) changed(finished bool) {
 	a.refresh()
-	a.waiting()
+	if !a.live.ended {
+		a.waiting()
+	}
 	if finished && !a.working() {
 		a.finished()
 	}
@@ -213,7 +215,8 @@ func (a *app) changed(finished bool) {
 		if a.live.end != nil {
 			text = "The connection to this session ended: " + a.live.end.Error()
 		}
-		a.say(text)
+		a.say(text + "\nTo continue it, quit and run: reins --resume " + a.live.ID())
+		a.setQuestions(nil) // nobody takes an answer
 	}
 }
 

@@ -187,6 +187,21 @@ func TestRun_AllowsTheEditedCommand(t *testing.T) {
 	}
 }
 
+func TestRun_ASessionThatEndsTakesItsQuestionAlong(t *testing.T) {
+	t.Parallel()
+	r := start(t, 80, 24, nil, call("shell", "command", "touch one"))
+	r.sends("Touch it")
+	r.sees(Ready)
+	r.mu.Lock()
+	h := r.handle
+	r.mu.Unlock()
+	r.check(h.Close())
+	r.sees("This session was closed.")
+	r.sees("reins --resume " + h.ID())
+	r.misses(dialog.Phrase)
+	r.misses("waiting for your decision")
+}
+
 func toolText(m llm.Message) string {
 	var b strings.Builder
 	for _, p := range m.Parts {
