@@ -290,6 +290,22 @@ func TestAttach_TakesPartLineByLine(t *testing.T) {
 	}
 }
 
+func TestAttach_PrefersASessionThatRuns(t *testing.T) {
+	t.Parallel()
+	run := waitingRun(t, "running")
+	side := waits(t, run)
+	wantOutput(t, beside(run, "run", "--session-id", "later", "ping"), 0, "pong")
+	attach := beside(run, "attach")
+	attach.Env = append(attach.Env, "TERM=dumb")
+	con := onTerminal(t, attach)
+	con.await("attached to session running")
+	con.await("Allow?")
+	con.press("n\n")
+	con.end(0)
+	_, _ = io.Copy(io.Discard, side)
+	exitCodeOf(t, run)
+}
+
 func TestAttach_ShowsThatAQuestionWasAnsweredElsewhere(t *testing.T) {
 	t.Parallel()
 	run := command(t, "run", "--session-id", "both", makes)

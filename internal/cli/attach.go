@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/realpath"
 	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/session"
 	"github.com/reins-agent/reins/session/remote"
@@ -25,8 +26,8 @@ terminal, and take part in it. Questions and approvals can be answered here or
 there; the first answer counts. A line that you type is sent to the agent, or is
 a command if it begins with "/", such as /help.
 
-Without SESSION, it shows the last session of this directory. The session
-continues when you leave with Ctrl-C or /exit.`,
+Without SESSION, it shows the last running session of this directory. The
+session continues when you leave with Ctrl-C or /exit.`,
 		Example: `  reins attach
   reins attach 4TKZ
   reins attach 4TKZ --output stream-json < /dev/null`,
@@ -49,14 +50,7 @@ func attach(ctx context.Context, h Host, args []string, output string) error {
 	if err != nil {
 		return err
 	}
-	m, err := chooseSession(ctx, h, sessions, args, "reins attach")
-	if err != nil {
-		return err
-	}
-	c, err := remote.Attach(ctx, sessions.Home, m.ID)
-	if errors.Is(err, remote.ErrNotRunning) {
-		return fmt.Errorf("session %s is not running; to continue it, run: reins run --resume %[1]s", m.ID)
-	}
+	c, err := attachTo(ctx, h, sessions, args)
 	if err != nil {
 		return err
 	}
@@ -70,6 +64,44 @@ func attach(ctx context.Context, h Host, args []string, output string) error {
 	}
 	a := &asker{host: h, view: v, keys: newKeyboard(h), inputs: true}
 	return (&attached{host: h, handle: c, view: v, asker: a, store: sessions.Store}).run(ctx)
+}
+
+// attachTo connects to the session that the arguments name, or to the last one of this directory that is running.
+func attachTo(ctx context.Context, h Host, sessions *session.Manager, args []string) (session.Handle, error) {
+	if len(args) == 0 {
+		if c := attachHere(ctx, sessions); c != nil {
+			return c, nil
+		}
+	}
+	m, err := chooseSession(ctx, h, sessions, args, "reins attach")
+	if err != nil {
+		return nil, err
+	}
+	c, err := remote.Attach(ctx, sessions.Home, m.ID)
+	if errors.Is(err, remote.ErrNotRunning) {
+		return nil, fmt.Errorf("session %s is not running; to continue it, run: reins run --resume %[1]s", m.ID)
+	}
+	return c, err
+}
+
+// attachHere connects to the last session of this directory that is running. It returns nil if none is.
+func attachHere(ctx context.Context, sessions *session.Manager) session.Handle {
+	here, err := realpath.Dir(".")
+	if err != nil {
+		return nil
+	}
+	for m, err := range sessions.Store.List(ctx) {
+		if err != nil || m.Dir == "" || m.Foreign() {
+			continue
+		}
+		if dir, err := realpath.Dir(m.Dir); err != nil || dir != here {
+			continue
+		}
+		if c, err := remote.Attach(ctx, sessions.Home, m.ID); err == nil {
+			return c
+		}
+	}
+	return nil
 }
 
 // attached is a face of a session, line by line.

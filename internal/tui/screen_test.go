@@ -135,6 +135,55 @@ func TestRun_TheFirstLineIsReachable(t *testing.T) {
 	r.sees("the end")
 }
 
+func TestRun_TheFirstLineIsReachableAfterACompactionAndReopening(t *testing.T) {
+	t.Parallel()
+	first := start(t, 80, 24, nil, llmtest.Say("the very beginning\n\n"+strings.Repeat("a line\n\n", 200)+"the end"),
+		llmtest.Say("a summary"), llmtest.Say("after it"))
+	first.sends("Begin")
+	first.sees("the end")
+	first.sends("/compact")
+	first.sees("summary")
+	first.sends("Go on")
+	first.sees("after it")
+	first.press("\x1b[1;5H") // ctrl+home
+	first.sees("the very beginning")
+	id := first.handle.ID()
+	first.press(ctrlQ)
+	first.quits()
+	again := start(t, 80, 24, func(_ *rig, o *Options) {
+		o.First = func(ctx context.Context) (session.Handle, error) { return first.open(ctx, id) }
+	})
+	again.sees("after it")
+	again.press("\x1b[1;5H")
+	again.sees("the very beginning")
+	again.press("\x1b[1;5F")
+	again.sees("after it")
+}
+
+func TestRun_LateAnswersOfTheTerminalAreNeverText(t *testing.T) {
+	t.Parallel()
+	r := start(t, 80, 24, nil)
+	r.sees(Placeholder) // the first frame does not wait for an answer
+	r.press("abc")
+	r.sees("> abc")
+	for _, answer := range []string{
+		"\x1b]11;rgb:ffff/ffff/ffff\x1b\\",
+		"\x1b]11;rgb:0000/0000/0000\a",
+		"\x1b[?2026;2$y",
+		"\x1b[?1u",
+		"\x1bP>|term 1.0\x1b\\",
+		"\x1b[12;34R",
+		"\x1b[?62;22c",
+	} {
+		r.press(answer)
+	}
+	r.press("d")
+	r.sees("> abcd")
+	if got := r.text(); strings.Contains(got, "rgb") || strings.Contains(got, "12;34") || strings.Contains(got, "62;22") {
+		t.Errorf("an answer is text:\n%s", got)
+	}
+}
+
 func TestRun_APasteDoesNotSubmitAndArrivesWhole(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("a pasted line\n", 2000)
