@@ -75,6 +75,11 @@ func (o commitCommand) do(ctx context.Context, h Host, hint string) error {
 			"omit --yes to be asked, or trust the project with \"reins trust\"",
 			strings.Join(programs, ", "))
 	}
+	if !h.trusted(r.top) {
+		if r, err = r.withoutFilters(ctx); err != nil {
+			return err
+		}
+	}
 	done := o.level.progress(h, "staging the changes")
 	staged, clean, err := o.stage(ctx, h, r)
 	done()

@@ -77,3 +77,28 @@ func TestCommit_RefusesWhatChangedMeanwhile(t *testing.T) {
 		t.Errorf("there is a commit %s", out)
 	}
 }
+
+// Git compares a file as new as the index, for which it runs the filter that the repository configures.
+func TestAttack_CommitRunsNoFilterOfTheRepository(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "commit", "--dry-run")
+	gitIn(t, cmd, "init", "-q")
+	stage(t, cmd, ".gitattributes", "*.txt filter=odd.name\n")
+	stage(t, cmd, "a.txt", "one\n")
+	trace := filepath.Join(t.TempDir(), "ran")
+	gitIn(t, cmd, "config", "filter.odd.name.clean", "touch "+trace+"; cat")
+	gitIn(t, cmd, "config", "filter.odd.name.required", "true")
+	info, err := os.Stat(filepath.Join(cmd.Dir, "a.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(cmd.Dir, ".git/index"), info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(trace); err == nil {
+		t.Error("the filter ran")
+	}
+}

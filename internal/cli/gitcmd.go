@@ -22,6 +22,9 @@ type repo struct {
 	top   string // the directory with its files
 	index string // another index; "" means the repository's
 	git   string // its git directory
+
+	// settings override git's configuration in commands that only read.
+	settings []string // pairs of names and values
 }
 
 // readingGit are options with which git runs no hooks, monitors, pagers and signature checks.
@@ -63,6 +66,7 @@ func (r repo) some(ctx context.Context, most int, args ...string) (string, error
 	if r.index != "" {
 		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+r.index)
 	}
+	cmd.Env = append(cmd.Env, r.overrides()...)
 	out, problem := beginning{most: most}, beginning{most: maxGitError}
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	err := cmd.Run()
@@ -78,6 +82,39 @@ func (r repo) some(ctx context.Context, most int, args ...string) (string, error
 		return "", fmt.Errorf("git %s: %s", args[0], strings.TrimPrefix(strings.TrimSpace(problem.String()), "fatal: "))
 	}
 	return out.String(), err
+}
+
+// overrides returns the environment that tells git the settings.
+func (r repo) overrides() (env []string) {
+	if len(r.settings) == 0 {
+		return nil
+	}
+	for i := 0; i+1 < len(r.settings); i += 2 {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, r.settings[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, r.settings[i+1]))
+	}
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(r.settings)/2))
+}
+
+// withoutFilters returns the repository with all filters off. Git runs a filter even to read the index, when a file is as
+// new as the index.
+func (r repo) withoutFilters(ctx context.Context) (repo, error) {
+	out, err := r.run(ctx, "config", "--includes", "-z", "--name-only", "--list")
+	if err != nil {
+		return r, err
+	}
+	for name := range strings.SplitSeq(out, "\x00") {
+		at := strings.LastIndexByte(name, '.')
+		if !strings.HasPrefix(name, "filter.") || at < 0 {
+			continue
+		}
+		switch name[at+1:] {
+		case "clean", "smudge", "process":
+			r.settings = append(r.settings, name, "")
+		case "required":
+			r.settings = append(r.settings, name, "false")
+		}
+	}
+	return r, nil
 }
 
 // maxGitError is how much git may write to standard error.
