@@ -350,7 +350,8 @@ func (l *held) prompt(ctx context.Context, in Input) error {
 
 // Continue implements [Handle].
 func (l *held) Continue(ctx context.Context) error {
-	begins := func(event.Record) bool { return true } // work that was killed continues without a record of its own
+	// Work that was killed continues without a record of its own, and a record can be about something else.
+	begins := func(event.Record) bool { return l.agent.State() == agent.Processing }
 	if len(l.agent.Pending()) > 0 {
 		begins = nil // there may be no record until an answer
 		if l.agent.State() == agent.Processing {
