@@ -92,6 +92,21 @@ func (a *attachments) addFile(ctx context.Context, name string) error {
 	if a.decide(ctx, real) == policy.Deny {
 		return fmt.Errorf("the permission rules deny reading %s", name)
 	}
+	if info.Mode().IsRegular() {
+		return a.open(name, real)
+	}
+	done := make(chan error, 1)
+	go func() { done <- a.open(name, real) }() // a pipe may have no writer
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// open attaches a file that may be read.
+func (a *attachments) open(name, real string) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
