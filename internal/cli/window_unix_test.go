@@ -153,7 +153,7 @@ func (s *shownOn) isRestored() bool {
 			return false
 		}
 	}
-	got, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
+	got, err := unix.IoctlGetTermios(int(s.tty.Fd()), getTermios)
 	return err == nil && got.Lflag&unix.ICANON != 0 && s.screen.Modes["?25"] && s.screen.Modes["?7"] && s.screen.Kitty == 0
 }
 
