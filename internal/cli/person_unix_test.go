@@ -61,9 +61,14 @@ func (p *person) run(args ...string) string {
 // starts runs the program in a window in place of what is there.
 func (p *person) starts(window string, args ...string) {
 	p.t.Helper()
-	line := append([]string{"env", "-i"}, p.env...)
-	line = append(append(line, "TERM=screen-256color", "TMUX=x", "reins"), args...)
-	p.run(append([]string{"respawn-pane", "-k", "-c", p.dir, "-t", window}, line...)...)
+	p.executes(window, append([]string{"reins"}, args...)...)
+}
+
+// executes runs a command in a window in place of what is there.
+func (p *person) executes(window string, args ...string) {
+	p.t.Helper()
+	line := append([]string{"respawn-pane", "-k", "-c", p.dir, "-t", window, "env", "-i"}, p.env...)
+	p.run(append(append(line, "TERM=screen-256color", "TMUX=x"), args...)...)
 }
 
 func (p *person) screen(window string) string {
@@ -242,4 +247,26 @@ func TestReins_APersonWorksWithItInTmux(t *testing.T) {
 	p.sees("one", tui.Placeholder)
 	p.press("one", "C-q")
 	p.ended("one")
+}
+
+func TestReins_CtrlZStopsItUntilTheShellContinuesIt(t *testing.T) {
+	t.Parallel()
+	p := sits(t, command(t))
+	p.executes("one", "PS1=shell> ", "sh", "-i")
+	p.sees("one", "shell>")
+	p.says("one", "reins")
+	p.sees("one", tui.Placeholder)
+	p.types("one", "a draft")
+	p.press("one", "C-z")
+	p.sees("one", "Stopped")
+	p.misses("one", "a draft")
+	p.says("one", "echo $((6*7))") // the shell has the terminal as it was
+	p.sees("one", "42")
+	p.says("one", "fg")
+	p.sees("one", "a draft")
+	p.types("one", " continued")
+	p.press("one", "C-q")
+	p.misses("one", "a draft")
+	p.says("one", "echo $((6*8))")
+	p.sees("one", "48")
 }

@@ -5,16 +5,14 @@ package term
 import (
 	"errors"
 	"os"
-	"os/signal"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// handled are the signals that the terminal needs.
-var handled = []os.Signal{
-	unix.SIGWINCH, unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGCONT,
-}
+// handled are the signals that the terminal needs. SIGTSTP must not be among them: once the Go runtime has handled it,
+// it never stops the process again.
+var handled = []os.Signal{unix.SIGWINCH, unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGCONT}
 
 // rawState is the terminal's state before raw mode.
 type rawState struct {
@@ -154,8 +152,6 @@ func (t *Terminal) signal(s os.Signal) {
 	case unix.SIGWINCH:
 		w, h := t.Size()
 		t.note(Resize{w, h})
-	case unix.SIGTSTP:
-		t.Suspend()
 	case unix.SIGCONT:
 		t.resume(ours, stopped)
 	default:
@@ -171,7 +167,6 @@ func (t *Terminal) signal(s os.Signal) {
 // Suspend stops the process as Ctrl+Z does, with the terminal restored, until the shell continues it.
 func (t *Terminal) Suspend() {
 	t.restore(stopped)
-	signal.Reset(unix.SIGTSTP)
 	_ = unix.Kill(0, unix.SIGTSTP)
 	// A process group without a shell cannot be stopped, and then no signal continues it.
 	time.AfterFunc(100*time.Millisecond, func() { t.resume(stopped) })
@@ -182,7 +177,6 @@ func (t *Terminal) resume(from ...state) {
 	select {
 	case <-t.done:
 	default:
-		signal.Notify(t.signals, unix.SIGTSTP)
 		t.enter(from...)
 	}
 }
