@@ -1,6 +1,7 @@
 package reins
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ var (
 	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	headLink  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	notInSlug = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	testName  = regexp.MustCompile("`((?:Test|Benchmark)[A-Z]\\w*_\\w+)`")
 	codeBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 )
 
@@ -75,6 +77,28 @@ func TestDocs_IndexListsEveryPage(t *testing.T) {
 	for file := range text {
 		if name := filepath.Base(file); filepath.Dir(file) == "docs" && name != "README.md" && !strings.Contains(text["docs/README.md"], "]("+name) {
 			t.Errorf("docs/README.md does not list %s", name)
+		}
+	}
+}
+
+func TestDocs_NamedTestsExist(t *testing.T) {
+	var tests strings.Builder
+	err := fs.WalkDir(os.DirFS("."), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			b, errRead := os.ReadFile(path)
+			tests.Write(b)
+			return errRead
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, page := range pages(t) {
+		for _, m := range testName.FindAllStringSubmatch(page, -1) {
+			if !strings.Contains(tests.String(), "func "+m[1]+"(") {
+				t.Errorf("%s names the test %s, which does not exist", file, m[1])
+			}
 		}
 	}
 }
