@@ -47,7 +47,6 @@ const askSchema = `{"type":"object","properties":{"question":{"type":"string"},"
 // AskUserTool returns the tool for a registry. Subagents do not get it.
 func AskUserTool() tool.Tool {
 	return tool.New(tool.Spec{
-
 		Name:     AskUser,
 		Version:  "1.1.0",
 		ReadOnly: true,

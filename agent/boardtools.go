@@ -233,7 +233,6 @@ func (s *Session) runTaskUpdate(ctx context.Context, _ *tool.Call, in taskUpdate
 	d, err := share(s, func(t *step.Tree) (event.Task, error) {
 		if in.ID != "" {
 			return t.ChangeTask(s.path, in.ID, step.TaskChange{
-
 				Status:      event.TaskStatus(in.Status),
 				Subject:     in.Subject,
 				Description: in.Description,

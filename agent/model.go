@@ -29,7 +29,6 @@ func (s *Session) callModel(ctx context.Context, a step.CallModel) error {
 	start := time.Now()
 	got := s.stream(ctx, r, call, a.Purpose)
 	end := event.ModelCallEnd{
-
 		Call:     call,
 		Provider: r.Provider,
 		Model:    r.Model,
@@ -84,7 +83,6 @@ func (s *Session) startCall(r *llm.Request, purpose event.Purpose, tools string)
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	d := event.ModelCallStart{
-
 		Call:     s.state.Called() + 1,
 		Provider: r.Provider,
 		Model:    r.Model,
@@ -116,7 +114,6 @@ func (s *Session) request(ctx context.Context, a step.CallModel) (*llm.Request, 
 	k := s.kit
 	c := s.now
 	r := &llm.Request{
-
 		Provider:       set.Provider,
 		Model:          set.Model,
 		Effort:         set.Effort,

@@ -81,7 +81,6 @@ func (s *Session) outcome(end step.Stop) (Outcome, error) {
 	refused := s.state.Refused()
 	s.tree.mu.Unlock()
 	out := Outcome{
-
 		Status:   end.Status,
 		Limit:    end.Limit,
 		Question: end.Question,

@@ -20,7 +20,6 @@ func PlanModeTools() []tool.Tool { return []tool.Tool{enterPlanMode(), exitPlanM
 
 func enterPlanMode() tool.Tool {
 	return tool.New(tool.Spec{
-
 		Name:        "enter_plan_mode",
 		Version:     "1.0.0",
 		Role:        step.RoleEnterPlan,
@@ -45,7 +44,6 @@ func enterPlanMode() tool.Tool {
 
 func exitPlanMode() tool.Tool {
 	spec := tool.Spec{
-
 		Name:        "exit_plan_mode",
 		Version:     "1.0.0",
 		Role:        step.RoleExitPlan,

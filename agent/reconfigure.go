@@ -44,7 +44,6 @@ func (s *Session) newKit(c Config) (*kit, error) {
 	}
 	k.digest = digest(k.definitions)
 	k.pipe = &tool.Pipeline{
-
 		Registry: tools,
 
 		Hooks: s.toolHooks(tools),
@@ -351,7 +350,6 @@ func (s *Session) toolChange(before []llm.ToolDef) *llm.ToolChange {
 func (s *Session) setup() event.Setup {
 	c := &s.now
 	return event.Setup{
-
 		ModelSetup:     c.model(c.Provider, c.Model, c.ContextWindow),
 		Effort:         c.Effort,
 		ThinkingBudget: c.ThinkingBudget,
@@ -386,7 +384,6 @@ func (c *Config) model(provider, name string, window int64) event.ModelSetup {
 // rules returns an agent's limits and thresholds.
 func (c *Config) rules(depth int) event.Rules {
 	r := event.Rules{
-
 		ToolRounds: max(c.Limits.ToolRounds, 0),
 		Turns:      max(c.Limits.Turns, 0),
 		LoopWindow: max(c.LoopWindow, 0),

@@ -425,7 +425,6 @@ func (s *Session) info() AgentInfo {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	info := AgentInfo{
-
 		Path:     s.path,
 		Name:     s.spawned.Name,
 		Type:     s.spawned.Type,

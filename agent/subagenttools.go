@@ -139,7 +139,6 @@ func (s *Session) runSpawn(ctx context.Context, c *tool.Call, in spawnIn) (tool.
 
 func (s *Session) spawnOrResume(ctx context.Context, c *tool.Call, in spawnIn) (*Session, error) {
 	start := event.SubagentStart{
-
 		Name:  in.Name,
 		Call:  c.ID,
 		Type:  in.AgentType,

@@ -104,7 +104,6 @@ func (s *Session) runCall(ctx context.Context, k *kit, c step.Call) (out tool.Ou
 		pipe := *k.pipe
 		pipe.Mode, pipe.Policy = s.Mode(), s.Policy()
 		out = pipe.Run(ctx, tool.Call{
-
 			ID:       c.ID,
 			Name:     c.Name,
 			Args:     k.tools.Arguments(c.ToolCall),
@@ -166,7 +165,6 @@ func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	s.note(event.ToolCallEnd{
-
 		ID:     c.ID,
 		Name:   c.Name,
 		Output: res.Output,

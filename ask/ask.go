@@ -165,7 +165,13 @@ func who(s *view.State, path string) string {
 
 // FromRequest returns the question that a record asks.
 func FromRequest(d event.ApprovalRequested, places ...Place) Question {
-	q := Question{ID: d.ID, Kind: Approval, Diff: d.Diff, Rows: rows(d), Who: "The agent"}
+	q := Question{
+		ID:   d.ID,
+		Kind: Approval,
+		Diff: d.Diff,
+		Rows: rows(d),
+		Who:  "The agent",
+	}
 	q.Title = show.Summary(d.Tool)
 	if d.Tool == "" || d.Diff != "" {
 		q.Title = show.Title(d.Name, d.Arguments)

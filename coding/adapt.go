@@ -30,8 +30,11 @@ func (b *builder) adapt(ctx context.Context, provider, model, recorded string) (
 		return setup{}, err
 	}
 	u := setup{profile: p, Setup: agent.Setup{
-		Tools: given.Tools, Vision: p.Vision || given.Vision, ContextWindow: cmp.Or(given.ContextWindow, p.ContextWindow),
-		Serial: !p.ParallelTools || given.Serial, Unary: !p.Streaming || given.Unary,
+		Tools:         given.Tools,
+		Vision:        p.Vision || given.Vision,
+		ContextWindow: cmp.Or(given.ContextWindow, p.ContextWindow),
+		Serial:        !p.ParallelTools || given.Serial,
+		Unary:         !p.Streaming || given.Unary,
 	}}
 	if given.Options != nil {
 		p.Options = given.Options

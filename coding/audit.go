@@ -159,9 +159,21 @@ func (a *auditor) Close() error {
 func (a *auditor) entry(session, agent string, o tool.Outcome) audit.Entry {
 	text := a.secrets.Text
 	e := audit.Entry{
-		Time: time.Now().UTC(), Trace: strings.TrimSuffix(session+"/"+agent, "/"), Call: o.Call.ID, Name: text(o.Call.Name), Version: o.Version, Args: a.arguments(o.Call.Args),
-		Decision: audit.Decision{Verdict: o.Decision.Verdict.String(), Code: o.Decision.Code, Rule: text(o.Decision.Rule), Reason: text(o.Decision.Reason)},
-		OK:       o.OK(), Duration: o.Duration.Milliseconds(), Waited: o.Waited.Milliseconds(),
+		Time:    time.Now().UTC(),
+		Trace:   strings.TrimSuffix(session+"/"+agent, "/"),
+		Call:    o.Call.ID,
+		Name:    text(o.Call.Name),
+		Version: o.Version,
+		Args:    a.arguments(o.Call.Args),
+		Decision: audit.Decision{
+			Verdict: o.Decision.Verdict.String(),
+			Code:    o.Decision.Code,
+			Rule:    text(o.Decision.Rule),
+			Reason:  text(o.Decision.Reason),
+		},
+		OK:       o.OK(),
+		Duration: o.Duration.Milliseconds(),
+		Waited:   o.Waited.Milliseconds(),
 	}
 	if o.Tool != o.Call.Name {
 		e.Tool = o.Tool

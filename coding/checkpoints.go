@@ -35,14 +35,24 @@ func (c Checkpoints) Take(ctx context.Context, label string) (id string, files i
 // Restore restores the directory, or some of its paths, to a checkpoint.
 func (c Checkpoints) Restore(ctx context.Context, r agent.Restore) (done agent.Restored, err error) {
 	o := checkpoint.RestoreOptions{
-		Paths: r.Paths, Later: checkpoint.Refuse, Traced: r.Traced, Touched: r.Touched, Ask: r.Ask,
-		Begin: func(before checkpoint.ID, touched []string) error { return r.Begin(string(before), touched) },
+		Paths:   r.Paths,
+		Later:   checkpoint.Refuse,
+		Traced:  r.Traced,
+		Touched: r.Touched,
+		Ask:     r.Ask,
+		Begin:   func(before checkpoint.ID, touched []string) error { return r.Begin(string(before), touched) },
 	}
 	if r.Wrote != nil {
 		o.Wrote = make(map[string]checkpoint.Write, len(r.Wrote))
 	}
 	for path, w := range r.Wrote {
-		o.Wrote[path] = checkpoint.Write{Path: path, Before: w.Before, After: w.After, Shared: w.Shared, Unsure: w.Unsure}
+		o.Wrote[path] = checkpoint.Write{
+			Path:   path,
+			Before: w.Before,
+			After:  w.After,
+			Shared: w.Shared,
+			Unsure: w.Unsure,
+		}
 	}
 	for _, id := range r.Left {
 		o.Left = append(o.Left, checkpoint.ID(id))

@@ -35,7 +35,10 @@ var families = []struct {
 }{
 	{regexp.MustCompile(`claude`), AnthropicFamily},
 	{regexp.MustCompile(`gemini|gemma`), GeminiFamily},
-	{regexp.MustCompile(`qwen|qwq|deepseek|glm|kimi|minimax|[sx]tral|llama|muse|grok|\bphi|nova|command|granite|nemotron|seed`), GenericFamily},
+	{
+		regexp.MustCompile(`qwen|qwq|deepseek|glm|kimi|minimax|[sx]tral|llama|muse|grok|\bphi|nova|command|granite|nemotron|seed`),
+		GenericFamily,
+	},
 	{regexp.MustCompile(`gpt|codex|^o\d`), OpenAIFamily},
 }
 
@@ -114,20 +117,55 @@ func (f Family) wording(t Toolset) prompt.Wording {
 	switch {
 	case t != Native:
 		return prompt.Wording{
-			Read: "read_file", ReadMany: "read_many_files", Write: "write_file", Edit: "edit_file", Patch: "apply_patch", Delete: "delete_file",
-			Grep: "grep", Glob: "glob", List: "list_dir",
-			Shell: "shell", Output: "shell_output", Input: "shell_input", Stop: "shell_stop", Plan: "update_plan",
+			Read:     "read_file",
+			ReadMany: "read_many_files",
+			Write:    "write_file",
+			Edit:     "edit_file",
+			Patch:    "apply_patch",
+			Delete:   "delete_file",
+			Grep:     "grep",
+			Glob:     "glob",
+			List:     "list_dir",
+			Shell:    "shell",
+			Output:   "shell_output",
+			Input:    "shell_input",
+			Stop:     "shell_stop",
+			Plan:     "update_plan",
 		}
 	case f == OpenAIFamily:
-		return prompt.Wording{Native: true, Patch: "apply_patch", Shell: "exec_command", Input: "write_stdin", Plan: "update_plan"}
+		return prompt.Wording{
+			Native: true,
+			Patch:  "apply_patch",
+			Shell:  "exec_command",
+			Input:  "write_stdin",
+			Plan:   "update_plan",
+		}
 	case f == AnthropicFamily:
 		return prompt.Wording{
-			Native: true, Read: "Read", Write: "Write", Edit: "Edit", Grep: "Grep", Glob: "Glob",
-			Shell: "Bash", Output: "TaskOutput", Stop: "TaskStop", Plan: "TodoWrite",
+			Native: true,
+			Read:   "Read",
+			Write:  "Write",
+			Edit:   "Edit",
+			Grep:   "Grep",
+			Glob:   "Glob",
+			Shell:  "Bash",
+			Output: "TaskOutput",
+			Stop:   "TaskStop",
+			Plan:   "TodoWrite",
 		}
 	}
 	return prompt.Wording{
-		Native: true, Read: "read_file", Write: "write_file", Edit: "replace", Grep: "grep_search", Glob: "glob", List: "list_directory",
-		Shell: "run_shell_command", Output: "shell_output", Input: "shell_input", Stop: "shell_stop", Plan: "write_todos",
+		Native: true,
+		Read:   "read_file",
+		Write:  "write_file",
+		Edit:   "replace",
+		Grep:   "grep_search",
+		Glob:   "glob",
+		List:   "list_directory",
+		Shell:  "run_shell_command",
+		Output: "shell_output",
+		Input:  "shell_input",
+		Stop:   "shell_stop",
+		Plan:   "write_todos",
 	}
 }

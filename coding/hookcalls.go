@@ -77,13 +77,15 @@ func HookCalls(paths env.Paths) func(dir, name string, args json.RawMessage) []h
 				shown[key] = raw(abs(path))
 			}
 		}
-		return []hook.Call{{Name: a.Name, Names: hookNames[a.Name], Input: raw(shown), Back: func(input json.RawMessage) (json.RawMessage, error) {
-			changed := map[string]json.RawMessage{}
-			if err := json.Unmarshal(input, &changed); err != nil {
-				return nil, err
-			}
-			return raw(renamed(changed, a.Params)), nil
-		}}}
+		return []hook.Call{
+			{Name: a.Name, Names: hookNames[a.Name], Input: raw(shown), Back: func(input json.RawMessage) (json.RawMessage, error) {
+				changed := map[string]json.RawMessage{}
+				if err := json.Unmarshal(input, &changed); err != nil {
+					return nil, err
+				}
+				return raw(renamed(changed, a.Params)), nil
+			}},
+		}
 	}
 }
 
@@ -115,13 +117,23 @@ func patchCalls(text string, abs func(string) string) (calls []hook.Call) {
 	for _, op := range p.Ops {
 		old, new := op.Texts()
 		edit := func(path string) hook.Call {
-			return hook.Call{Name: "Edit", Names: []string{"MultiEdit", "Write"}, Input: raw(map[string]string{"file_path": abs(path), "old_string": old, "new_string": new})}
+			return hook.Call{
+				Name:  "Edit",
+				Names: []string{"MultiEdit", "Write"},
+				Input: raw(map[string]string{"file_path": abs(path), "old_string": old, "new_string": new}),
+			}
 		}
 		switch {
 		case op.Action == patch.Add:
-			calls = append(calls, hook.Call{Name: "Write", Names: []string{"Edit"}, Input: raw(map[string]string{"file_path": abs(op.Path), "content": op.Content})})
+			calls = append(
+				calls,
+				hook.Call{Name: "Write", Names: []string{"Edit"}, Input: raw(map[string]string{"file_path": abs(op.Path), "content": op.Content})},
+			)
 		case op.Action == patch.Delete:
-			calls = append(calls, hook.Call{Name: "delete_file", Names: hookNames["delete_file"], Input: raw(map[string]string{"file_path": abs(op.Path)})})
+			calls = append(
+				calls,
+				hook.Call{Name: "delete_file", Names: hookNames["delete_file"], Input: raw(map[string]string{"file_path": abs(op.Path)})},
+			)
 		case op.MoveTo != "":
 			calls = append(calls, edit(op.Path), edit(op.MoveTo))
 		default:

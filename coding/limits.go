@@ -34,8 +34,14 @@ func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) 
 	res, err := next(ctx)
 	i := slices.IndexFunc(c.Accesses, func(a policy.Access) bool { return a.Kind == policy.Exec })
 	if blocked, _ := res.Fields["blocked"].([]string); len(blocked) > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("The sandbox blocked %s, which decides what runs outside of it. It was renamed to end in .reins-blocked, or removed in .git. "+
-			"Tell the user if it is needed; do not create it again.", strings.Join(blocked, ", ")))
+		res.Notes = append(
+			res.Notes,
+			fmt.Sprintf(
+				"The sandbox blocked %s, which decides what runs outside of it. It was renamed to end in .reins-blocked, or removed in .git. "+
+					"Tell the user if it is needed; do not create it again.",
+				strings.Join(blocked, ", "),
+			),
+		)
 	}
 	if err != nil || i < 0 || c.Env == nil || c.Env.Info().Limits == nil {
 		return res, err
@@ -66,7 +72,13 @@ func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) 
 		}
 	}
 	if names := missed(limits.Withheld, c.Accesses[i].Target, tail(res.Output)); len(names) > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("Commands do not get %s from the environment. The user can change that with environment.pass in the configuration of reins.", strings.Join(names, ", ")))
+		res.Notes = append(
+			res.Notes,
+			fmt.Sprintf(
+				"Commands do not get %s from the environment. The user can change that with environment.pass in the configuration of reins.",
+				strings.Join(names, ", "),
+			),
+		)
 	}
 	return res, nil
 }
@@ -80,7 +92,11 @@ func denied(l env.Limits, output string) string {
 			name = "~" + strings.TrimPrefix(path, home)
 		}
 		if strings.Contains(output, strings.ToLower(path)) {
-			return fmt.Sprintf("a command failed because the sandbox hides %s; to let commands read it: reins config set --personal --add sandbox.readable %s", name, name)
+			return fmt.Sprintf(
+				"a command failed because the sandbox hides %s; to let commands read it: reins config set --personal --add sandbox.readable %s",
+				name,
+				name,
+			)
 		}
 	}
 	if !l.Network && len(l.Hosts) > 0 && l.Sandbox != tool.ReadSandbox && containsAny(output, offline) {
@@ -134,7 +150,9 @@ func tail(o tool.Output) string {
 func sandboxNote(l env.Limits, name string) string {
 	var b strings.Builder
 	if l.Sandbox == tool.ReadSandbox {
-		b.WriteString("This was allowed because it only reads, so it ran where it can change nothing, has no network, and can read only the workspace, system files and tools")
+		b.WriteString(
+			"This was allowed because it only reads, so it ran where it can change nothing, has no network, and can read only the workspace, system files and tools",
+		)
 	} else {
 		fmt.Fprintf(&b, "This ran in the sandbox (%s)", l.Sandbox)
 	}
@@ -155,7 +173,11 @@ func sandboxNote(l env.Limits, name string) string {
 	case "exec_command":
 		parameter = `sandbox_permissions: "require_escalated"`
 	}
-	fmt.Fprintf(&b, ". Use $TMPDIR for temporary files. If the sandbox caused the failure and the command is needed, repeat the call with %s; the user is asked first.", parameter)
+	fmt.Fprintf(
+		&b,
+		". Use $TMPDIR for temporary files. If the sandbox caused the failure and the command is needed, repeat the call with %s; the user is asked first.",
+		parameter,
+	)
 	return b.String()
 }
 

@@ -356,7 +356,12 @@ func (b *builder) checkToolset(u setup) error {
 		return llm.Errorf(llm.ErrConfiguration, "", "the lean tier has only the standard toolset; use the core tier for native tools")
 	}
 	if b.config.Toolset == Native && u.profile.Family == GenericFamily {
-		return llm.Errorf(llm.ErrConfiguration, "", "the %s profile has only the standard toolset; native tools need the openai, anthropic or gemini profile", u.profile.Family)
+		return llm.Errorf(
+			llm.ErrConfiguration,
+			"",
+			"the %s profile has only the standard toolset; native tools need the openai, anthropic or gemini profile",
+			u.profile.Family,
+		)
 	}
 	return nil
 }

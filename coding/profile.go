@@ -128,8 +128,15 @@ func NewProfile(c ProfileConfig) *Profile {
 		c.Tools.DefaultTimeout = c.Family.timeout(c.Toolset)
 	}
 	p := &Profile{
-		Provider: c.Provider, Model: c.Model, Family: c.Family, DocFiles: c.Family.docFiles(),
-		Streaming: true, ParallelTools: true, ToolConfig: c.Tools, Toolset: c.Toolset, Tier: c.Tier,
+		Provider:      c.Provider,
+		Model:         c.Model,
+		Family:        c.Family,
+		DocFiles:      c.Family.docFiles(),
+		Streaming:     true,
+		ParallelTools: true,
+		ToolConfig:    c.Tools,
+		Toolset:       c.Toolset,
+		Tier:          c.Tier,
 	}
 	p.describe(c.Catalogue)
 	p.Options = p.options(c.Catalogue)

@@ -78,7 +78,13 @@ func (t *tracing) end(ctx context.Context, res tool.Result) ([]tool.Wrote, tool.
 	}
 	for _, w := range writes {
 		if named := t.named.include(w); named || !t.named.complete {
-			wrote = append(wrote, tool.Wrote{Path: w.Path, Before: w.Before, After: w.After, Command: true, Unsure: !named})
+			wrote = append(wrote, tool.Wrote{
+				Path:    w.Path,
+				Before:  w.Before,
+				After:   w.After,
+				Command: true,
+				Unsure:  !named,
+			})
 		}
 	}
 	switch {

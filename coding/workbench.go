@@ -52,7 +52,13 @@ func (b *builder) workbench(ctx context.Context, newTools func(ToolConfig) (*too
 		return nil, err
 	}
 	p := &tool.Pipeline{
-		Registry: reg, Policy: s.Policy, Mode: s.Mode, Workspace: s.Workspace, Approve: s.Approve, Secrets: s.Secrets, Limits: s.ToolLimits,
+		Registry:   reg,
+		Policy:     s.Policy,
+		Mode:       s.Mode,
+		Workspace:  s.Workspace,
+		Approve:    s.Approve,
+		Secrets:    s.Secrets,
+		Limits:     s.ToolLimits,
 		Middleware: append(slices.Clip(s.Middleware), ExplainLimits),
 	}
 	// A symbolic link that is replaced later must not change the workspace.

@@ -106,7 +106,11 @@ func undoWords(words ...string) func(context.Context, Target, []string) ([]strin
 }
 
 // rewind undoes or redoes.
-func rewind(ctx context.Context, name, args string, do func(context.Context, session.UndoOptions) (session.Undone, error)) (session.Result, error) {
+func rewind(
+	ctx context.Context,
+	name, args string,
+	do func(context.Context, session.UndoOptions) (session.Undone, error),
+) (session.Result, error) {
 	var o session.UndoOptions
 	for _, word := range strings.Fields(args) {
 		switch {

@@ -26,7 +26,6 @@ func (s *Set) command(ctx context.Context, e env.Environment, h Hook, in Input) 
 		return Output{}, err
 	}
 	res, err := env.Exec(ctx, e, env.Command{
-
 		Line:      h.Command,
 		Env:       s.vars(in),
 		Stdin:     bytes.NewReader(append(stdin, '\n')),

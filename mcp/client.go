@@ -148,7 +148,6 @@ func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Status{
-
 		Name:    s.name,
 		State:   s.state,
 		Err:     s.err,

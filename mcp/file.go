@@ -104,7 +104,6 @@ func (f *File) Format() ([]byte, error) {
 func (s FileServer) Server(expand func(string) (string, error)) (Server, error) {
 	x := expansion{expand: expand}
 	out := Server{
-
 		Command: x.text(s.Command),
 		Args:    make([]string, len(s.Args)),
 		Env:     x.all(s.Env),

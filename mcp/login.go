@@ -61,9 +61,7 @@ func (g *Grants) Login(ctx context.Context, s Server, open func(url string) erro
 	back := "http://" + l.Addr().String() + "/callback"
 	var saved grant
 	h, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
-
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-
 			ClientName:   "Reins",
 			RedirectURIs: []string{back},
 			GrantTypes:   []string{"authorization_code", "refresh_token"},

@@ -192,7 +192,6 @@ func (c *Client) newResourceTools() []tool.Tool {
 	}
 	return []tool.Tool{
 		tool.New(tool.Spec{
-
 			Name:        "list_mcp_resources",
 			Version:     "1.0.0",
 			OpenWorld:   true,
@@ -215,7 +214,6 @@ func (c *Client) newResourceTools() []tool.Tool {
 			return res, nil
 		}),
 		tool.New(tool.Spec{
-
 			Name:        "read_mcp_resource",
 			Version:     "1.0.0",
 			OpenWorld:   true,

@@ -64,7 +64,6 @@ type about struct{ name, version, protocol, instructions string }
 // newServer returns a server; c.mu is held.
 func (c *Client) newServer(name string, cfg Server) *server {
 	s := &server{
-
 		Server:  cfg,
 		name:    name,
 		client:  c,

@@ -77,7 +77,6 @@ func startStdio(limit context.Context, e env.Environment, s Server, log *tail, e
 	stop := context.AfterFunc(limit, free)
 	defer stop()
 	proc, err := e.Start(ctx, env.Command{
-
 		Args: append([]string{s.Command}, s.Args...),
 		Dir:  s.Dir,
 		Env:  s.Env,

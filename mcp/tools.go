@@ -82,7 +82,6 @@ func (s *server) remoteTool(name string, t *sdk.Tool) (tool.Tool, error) {
 		return nil, err
 	}
 	made := tool.NewRaw(tool.Spec{
-
 		Name:        name,
 		Description: clip(t.Description),
 		Input:       schema,

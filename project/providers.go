@@ -23,7 +23,13 @@ import (
 func (p *Project) entries(known *llm.Catalogue) (list []connect.Entry) {
 	for _, name := range slices.Sorted(maps.Keys(p.Settings.Providers)) {
 		c := p.Settings.Providers[name]
-		e := connect.Entry{Name: name, BaseURL: c.BaseURL, Protocol: c.Protocol, KeyFrom: c.KeyEnv, Load: p.credentials(c)}
+		e := connect.Entry{
+			Name:     name,
+			BaseURL:  c.BaseURL,
+			Protocol: c.Protocol,
+			KeyFrom:  c.KeyEnv,
+			Load:     p.credentials(c),
+		}
 		if c.KeyCommand != "" {
 			e.KeyFrom = "key_command"
 		}

@@ -144,7 +144,13 @@ func (m *Manager) rewind(ctx context.Context, o UndoOptions, w rewind) (Undone, 
 	if err != nil {
 		return out, &DirError{Session: s.ID, Dir: s.Dir, Err: err}
 	}
-	u := undoing{manager: m, session: s, env: e, checkpoints: checkpoints, options: o}
+	u := undoing{
+		manager:     m,
+		session:     s,
+		env:         e,
+		checkpoints: checkpoints,
+		options:     o,
+	}
 	if o.DryRun {
 		err = errors.Join(u.preview(ctx, w, &out), e.Close())
 	} else {

@@ -179,7 +179,6 @@ func usable(name string) bool {
 // description from the first line.
 func (d document) skill(base string) *Skill {
 	s := &Skill{
-
 		Name:        strings.TrimSpace(d.text("name")),
 		Description: strings.TrimSpace(d.text("description")),
 		License:     d.text("license"),

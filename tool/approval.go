@@ -160,7 +160,6 @@ func accesses(ctx context.Context, t Tool, c Call) (declared []policy.Access) {
 // query describes a call to the policy.
 func (p *Pipeline) query(ctx context.Context, t target, out *Outcome) (policy.Query, error) {
 	q := policy.Query{
-
 		Tool:      t.spec.Name,
 		Args:      out.Call.Args,
 		Accesses:  out.Accesses,
@@ -236,7 +235,6 @@ func (p *Pipeline) ask(ctx context.Context, t target, out *Outcome) (a Approval,
 	start := time.Now()
 	defer func() { out.Waited = time.Since(start) }()
 	r := Request{
-
 		Agent:    p.Agent,
 		Call:     out.Call.clone(),
 		Spec:     t.spec,

@@ -88,7 +88,6 @@ type dispatch struct{ Tool }
 
 func newDispatch() Tool {
 	return dispatch{New(Spec{
-
 		Name:      CallName,
 		Version:   "1.0.0",
 		OpenWorld: true,
@@ -147,7 +146,6 @@ func newSearch(specs []Spec) Tool {
 		return list
 	})
 	return New(Spec{
-
 		Name:       SearchName,
 		Version:    "1.0.0",
 		ReadOnly:   true,

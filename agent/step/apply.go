@@ -168,7 +168,6 @@ func (s *State) input(r event.Record, d event.UserInput) {
 
 func (s *State) processed(r event.Record, d event.ProcessingEnd) {
 	s.last = Stop{
-
 		Status:   d.Outcome,
 		Limit:    d.Limit,
 		Question: d.Question,

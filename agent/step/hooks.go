@@ -59,7 +59,6 @@ func Ran(in hook.Input, r hook.Result) (records []event.Hook) {
 			out.Decision = hook.None // another hook stops the work
 		}
 		d := event.Hook{
-
 			Event:  string(in.Event),
 			Name:   run.Hook.Name,
 			Call:   in.Call,

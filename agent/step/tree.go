@@ -174,7 +174,6 @@ func (t *Tree) Total() Total { return t.At(t.last) }
 func (t *Tree) At(now time.Time) Total {
 	spent := t.spent.Clone()
 	total := Total{
-
 		Agents: len(t.agents) - 1,
 		Turns:  t.turns,
 		Usage:  spent.Total.Usage,

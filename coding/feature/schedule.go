@@ -215,7 +215,11 @@ func (c *Schedule) tools() []tool.Tool {
 	list := spec("cron_list", "List the scheduled jobs of this session.")
 	list.ReadOnly, list.Idempotent = true, true
 	return []tool.Tool{
-		tool.New(spec("cron_create", "Schedule a prompt to yourself, once or repeatedly (for 30 days), while the host runs."), tool.Nothing[cronIn], c.create),
+		tool.New(
+			spec("cron_create", "Schedule a prompt to yourself, once or repeatedly (for 30 days), while the host runs."),
+			tool.Nothing[cronIn],
+			c.create,
+		),
 		tool.New(list, tool.Nothing[struct{}], c.list),
 		tool.New(spec("cron_delete", "Delete a scheduled job."), tool.Nothing[cronID], c.delete),
 	}
@@ -226,7 +230,11 @@ func (c *Schedule) create(_ context.Context, _ *tool.Call, in cronIn) (tool.Resu
 	defer c.mu.Unlock()
 	now := c.now()
 	j, err := c.table.New(schedule.Job{
-		Name: strings.Join(strings.Fields(in.Name), " "), Schedule: in.Schedule, Prompt: in.Prompt, Once: in.Once, Created: now.Truncate(time.Second),
+		Name:     strings.Join(strings.Fields(in.Name), " "),
+		Schedule: in.Schedule,
+		Prompt:   in.Prompt,
+		Once:     in.Once,
+		Created:  now.Truncate(time.Second),
 	})
 	if err != nil {
 		return tool.Failure(tool.ValidationError, "No job was created: %v.", err), nil

@@ -240,7 +240,10 @@ type enterIn struct {
 
 func (w *worktrees) enterTool() tool.Tool {
 	return tool.New(tool.Spec{
-		Name: "enter_worktree", Version: "1.0.0", Role: agent.RoleSession, Permissions: []tool.Permission{tool.FSRead},
+		Name:        "enter_worktree",
+		Version:     "1.0.0",
+		Role:        agent.RoleSession,
+		Permissions: []tool.Permission{tool.FSRead},
 		Description: "Work in a separate copy of the git repository from the next step on. The original does not change until exit_worktree.",
 		SideEffects: "copies the repository's files to the state directory",
 	}, func(_ context.Context, c *tool.Call, _ enterIn) []policy.Access {
@@ -276,8 +279,13 @@ func (w *worktrees) enter(ctx context.Context, _ *tool.Call, in enterIn) (tool.R
 	if err != nil {
 		return failedTree(err), nil
 	}
-	res := tool.Success("Switched to worktree %[2]s at %[1]s (branch %[3]s). %[4]s is no longer accessible. Submodules are empty, and Git LFS files are pointers.",
-		t.Dir(), t.Name(), t.Branch(), w.home.Info().Dir)
+	res := tool.Success(
+		"Switched to worktree %[2]s at %[1]s (branch %[3]s). %[4]s is no longer accessible. Submodules are empty, and Git LFS files are pointers.",
+		t.Dir(),
+		t.Name(),
+		t.Branch(),
+		w.home.Info().Dir,
+	)
 	if id != "" {
 		res.Notes = append(res.Notes, "The worktree already existed and contains its earlier changes.")
 	}

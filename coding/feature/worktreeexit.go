@@ -30,7 +30,10 @@ type exitTool struct {
 
 func (w *worktrees) exitTool() tool.Tool {
 	return exitTool{tool.New(tool.Spec{
-		Name: "exit_worktree", Version: "1.0.0", Role: agent.RoleSession, Permissions: []tool.Permission{tool.FSWrite, tool.GitWrite},
+		Name:        "exit_worktree",
+		Version:     "1.0.0",
+		Role:        agent.RoleSession,
+		Permissions: []tool.Permission{tool.FSWrite, tool.GitWrite},
 		Description: "Leave a worktree: diff (show changes and stay), apply (to the original files; a conflict changes nothing), branch (save as a branch), keep, or remove (if nothing is lost).",
 		SideEffects: "may change the files of the repository or add a branch",
 	}, w.exitAccess, w.exit), w}
@@ -54,7 +57,13 @@ func (t exitTool) Preview(ctx context.Context, c *tool.Call) (p tool.Preview, er
 	}
 	changes, err := tree.Plan(ctx, true)
 	for _, c := range changes {
-		p.Changes = append(p.Changes, tool.Change{Path: c.Path, Before: c.Before, After: c.After, Existed: c.Existed, Exists: c.Exists})
+		p.Changes = append(p.Changes, tool.Change{
+			Path:    c.Path,
+			Before:  c.Before,
+			After:   c.After,
+			Existed: c.Existed,
+			Exists:  c.Exists,
+		})
 	}
 	return p, err
 }

@@ -123,7 +123,6 @@ func (e *Env) reading() sandbox.Config {
 	c, dir := e.config, realDir(e.config.Dir)
 	temp := filepath.Join(filepath.Dir(c.Temp), readName)
 	r := sandbox.Config{
-
 		Mode:      sandbox.ReadOnly,
 		Dir:       dir,
 		Temp:      temp,

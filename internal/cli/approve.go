@@ -79,8 +79,10 @@ func (a *asker) deny(name, reason string, accesses []policy.Access, rules []stri
 			a.missing = append(a.missing, rule)
 		}
 	}
-	return tool.Approval{Message: fmt.Sprintf("it needs approval (%s), but %s. Do not repeat it: use tools and commands that need no approval, "+
-		"or finish without it and tell the user what is missing. The user can permit it with: %s", reason, why, with)}
+	return tool.Approval{
+		Message: fmt.Sprintf("it needs approval (%s), but %s. Do not repeat it: use tools and commands that need no approval, "+
+			"or finish without it and tell the user what is missing. The user can permit it with: %s", reason, why, with),
+	}
 }
 
 // suggestions returns the suggestions for a call whose rules can be shown as they are.

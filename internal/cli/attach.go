@@ -63,7 +63,13 @@ func attach(ctx context.Context, h Host, args []string, output string) error {
 		return err
 	}
 	a := &asker{host: h, view: v, keys: newKeyboard(h), inputs: true}
-	return (&attached{host: h, handle: c, view: v, asker: a, store: sessions.Store}).run(ctx)
+	return (&attached{
+		host:   h,
+		handle: c,
+		view:   v,
+		asker:  a,
+		store:  sessions.Store,
+	}).run(ctx)
 }
 
 // attachTo connects to the session that the arguments name, or to the last one of this directory that is running.

@@ -229,7 +229,16 @@ func (f *auditFilter) print(h Host, l audit.Line) error {
 	if f.asJSON {
 		return printJSON(h.Stdout, l)
 	}
-	_, err := fmt.Fprintf(h.Stdout, "%s  %s  %s  %s  %s  %s\n", l.Time.Local().Format(time.RFC3339), show.OneLine(l.Trace), show.OneLine(l.Name), auditResult(l), auditDecision(l), auditCall(h, l))
+	_, err := fmt.Fprintf(
+		h.Stdout,
+		"%s  %s  %s  %s  %s  %s\n",
+		l.Time.Local().Format(time.RFC3339),
+		show.OneLine(l.Trace),
+		show.OneLine(l.Name),
+		auditResult(l),
+		auditDecision(l),
+		auditCall(h, l),
+	)
 	return err
 }
 

@@ -47,7 +47,13 @@ type Host struct {
 
 // Process returns the Host for the current process.
 func Process() Host {
-	return Host{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
+	return Host{
+		Args:   os.Args[1:],
+		Stdin:  os.Stdin,
+		Stdout: os.Stdout,
+		Stderr: os.Stderr,
+		Getenv: os.Getenv,
+	}
 }
 
 // Exit codes, as documented in docs/cli.md.
@@ -199,8 +205,32 @@ OpenAI-compatible server, set REINS_CHAT_BASE_URL and REINS_CHAT_API_KEY.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	})
-	addCommands(root, "Work", newRun(h), newWatch(h), newCommit(h), newReview(h), newUndo(h), newRedo(h), newDiff(h), newAsk(h), newCoder(h), newDemo(h))
-	addCommands(root, "Sessions", newSessions(h), newAttach(h), newApprove(h), newCost(h), newCompact(h), newAudit(h), newWorktrees(h), newMemory(h))
+	addCommands(
+		root,
+		"Work",
+		newRun(h),
+		newWatch(h),
+		newCommit(h),
+		newReview(h),
+		newUndo(h),
+		newRedo(h),
+		newDiff(h),
+		newAsk(h),
+		newCoder(h),
+		newDemo(h),
+	)
+	addCommands(
+		root,
+		"Sessions",
+		newSessions(h),
+		newAttach(h),
+		newApprove(h),
+		newCost(h),
+		newCompact(h),
+		newAudit(h),
+		newWorktrees(h),
+		newMemory(h),
+	)
 	addCommands(root, "Setup", newInit(h), newConfig(h), newPolicy(h), newTrust(h), newUntrust(h), newMCP(h), newSkills(h), newHooks(h),
 		newModels(h), newProviders(h), newLogin(h), newLogout(h), newDoctor(h))
 	addCommands(root, "Development", newTool(h), newWire(h))

@@ -47,7 +47,12 @@ else is refused, unless a rule allows it.`,
 	f.StringVar(&q.Dir, "cwd", ".", "work in directory `DIR`")
 	f.StringVar(&q.Dir, "cd", ".", "the same as --cwd")
 	_ = f.MarkHidden("cd") // cannot fail: the flag exists
-	f.StringVar(&o.sandbox, "sandbox", string(coder.WorkspaceWrite), "what the agent can change: read-only, workspace-write or danger-full-access, which the configuration must permit")
+	f.StringVar(
+		&o.sandbox,
+		"sandbox",
+		string(coder.WorkspaceWrite),
+		"what the agent can change: read-only, workspace-write or danger-full-access, which the configuration must permit",
+	)
 	f.StringVar(&q.Session, "session", "", "continue session `ID`, or start a new one if it does not exist")
 	f.IntVar(&o.timeout, "timeout", 300, "maximum `SECONDS` without output")
 	f.IntVar(&o.maxDuration, "max-duration", 1800, "maximum `SECONDS` for the whole run, 0 for no limit")
@@ -57,7 +62,12 @@ else is refused, unless a rule allows it.`,
 	f.BoolVar(&q.LogMetrics, "log-metrics", false, "print metrics to standard error")
 	f.StringVar(&o.contract, "contract", "", "read constraints that take precedence over the task from `FILE`")
 	f.StringVar(&o.guardrails, "guardrails", "", "read additional constraints from `FILE`")
-	f.StringArrayVar(&q.AllowedFiles, "allow-file", nil, "fail if the run changes files that do not match `GLOB`, such as 'src/**'; can be repeated to allow more files")
+	f.StringArrayVar(
+		&q.AllowedFiles,
+		"allow-file",
+		nil,
+		"fail if the run changes files that do not match `GLOB`, such as 'src/**'; can be repeated to allow more files",
+	)
 	_ = f.SetAnnotation("sandbox", ownMeaning, []string{}) // cannot fail: the flag exists
 	completeWords(cmd, "sandbox", string(coder.ReadOnly), string(coder.WorkspaceWrite), string(coder.FullAccess))
 	completeFlag(cmd, "session", completeSessions(h, anyNumber))

@@ -246,7 +246,17 @@ func (o commitCommand) commit(ctx context.Context, h Host, r repo, tree, message
 	if again, err := now.line(ctx, "write-tree"); err != nil || again != tree {
 		return cmp.Or(err, errors.New("nothing was committed: the changes are not the same any more; run the command again"))
 	}
-	args := []string{"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=true", "commit", "--cleanup=whitespace", "--file=-"}
+	args := []string{
+		"-c",
+		"gc.auto=0",
+		"-c",
+		"maintenance.auto=false",
+		"-c",
+		"core.quotePath=true",
+		"commit",
+		"--cleanup=whitespace",
+		"--file=-",
+	}
 	if o.all {
 		args = append(args, "--all")
 	}

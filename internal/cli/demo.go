@@ -123,7 +123,13 @@ func (d demo) runner(provider, model, url, dir string) *runner {
 		{Key: "sandbox.mode", Value: "off", Name: "demo"},
 		{Key: "lsp.enabled", Value: "false", Name: "demo"},
 	}
-	flags := run{connection: connection{given: settings}, dir: dir, yes: true, noSave: true, timeout: 2 * time.Minute}
+	flags := run{
+		connection: connection{given: settings},
+		dir:        dir,
+		yes:        true,
+		noSave:     true,
+		timeout:    2 * time.Minute,
+	}
 	r := newRunner(h, newTextView(h), flags)
 	// The project uses only the standard library, so go must not look for modules or toolchains.
 	r.vars = map[string]string{"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOWORK": "off"}

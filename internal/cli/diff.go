@@ -71,7 +71,14 @@ func (o diffCommand) run(ctx context.Context, h Host, args, paths []string) erro
 		return o.printStates(ctx, h, sessions, m.ID)
 	}
 	from, to := states[0], states[1]
-	q := session.DiffOptions{Session: m.ID, From: from, To: to, Paths: paths, All: o.all, Stat: o.stat}
+	q := session.DiffOptions{
+		Session: m.ID,
+		From:    from,
+		To:      to,
+		Paths:   paths,
+		All:     o.all,
+		Stat:    o.stat,
+	}
 	err = o.show(h, sessions.Diff(ctx, q))
 	if errors.Is(err, session.ErrUnchanged) {
 		notef(h, "session %s changed no files", m.ID)

@@ -41,7 +41,9 @@ func newHooksList(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := &show.Table{Columns: []show.Column{{Title: "EVENT", Colour: show.Cyan}, {Title: "MATCHER"}, {Title: "COMMAND"}, {Title: "FROM"}, {Title: "STATE"}}}
+			t := &show.Table{
+				Columns: []show.Column{{Title: "EVENT", Colour: show.Cyan}, {Title: "MATCHER"}, {Title: "COMMAND"}, {Title: "FROM"}, {Title: "STATE"}},
+			}
 			for _, f := range list {
 				f.Command, f.Name = wire.Redact(f.Command), wire.Redact(f.Name)
 				if asJSON {
@@ -52,7 +54,13 @@ func newHooksList(h Host) *cobra.Command {
 					continue
 				}
 				f.Origin.Name = shortDir(h, f.Origin.Name)
-				t.Add(string(f.Event), f.Matcher, f.Command, f.Origin.String(), strings.TrimSuffix(map[bool]string{true: "active", false: "inactive: "}[f.Inactive == ""]+f.Inactive, ": "))
+				t.Add(
+					string(f.Event),
+					f.Matcher,
+					f.Command,
+					f.Origin.String(),
+					strings.TrimSuffix(map[bool]string{true: "active", false: "inactive: "}[f.Inactive == ""]+f.Inactive, ": "),
+				)
 			}
 			if asJSON {
 				return nil

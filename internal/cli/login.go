@@ -134,7 +134,12 @@ func newLoginStatus(h Host) *cobra.Command {
 			case !st.SignedIn:
 				_, err = fmt.Fprintln(h.Stdout, "chatgpt: not signed in; run `reins login chatgpt`")
 			default:
-				_, err = fmt.Fprintf(h.Stdout, "chatgpt: signed in as %s, until %s if it is not used\n", account(st), st.Until.Local().Format(time.DateOnly))
+				_, err = fmt.Fprintf(
+					h.Stdout,
+					"chatgpt: signed in as %s, until %s if it is not used\n",
+					account(st),
+					st.Until.Local().Format(time.DateOnly),
+				)
 			}
 			return err
 		},
@@ -159,7 +164,10 @@ it in the settings of ChatGPT.`,
 			case !had:
 				notef(h, "you were not signed in with ChatGPT")
 			case !revoked:
-				notef(h, "deleted the tokens, but OpenAI did not confirm that they are invalid; to be sure, disconnect Reins in the settings of ChatGPT")
+				notef(
+					h,
+					"deleted the tokens, but OpenAI did not confirm that they are invalid; to be sure, disconnect Reins in the settings of ChatGPT",
+				)
 			default:
 				notef(h, "signed out from ChatGPT")
 			}

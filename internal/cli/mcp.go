@@ -21,10 +21,11 @@ import (
 )
 
 func newMCP(h Host) *cobra.Command {
-	return group(&cobra.Command{
-		Use:   "mcp",
-		Short: "Manage MCP servers",
-		Long: `Manage MCP servers. "reins run" connects to them and offers their tools to the
+	return group(
+		&cobra.Command{
+			Use:   "mcp",
+			Short: "Manage MCP servers",
+			Long: `Manage MCP servers. "reins run" connects to them and offers their tools to the
 agent as mcp__SERVER__TOOL.
 
 Your own servers are in mcp.json next to your configuration file. Those of a
@@ -32,9 +33,23 @@ project are in its .mcp.json, and are used only if you trust the project
 ("reins trust"). Both files use the format of Claude Code.
 
 "reins mcp serve" makes Reins itself an MCP server.`,
-	}, newMCPList(h), newMCPAdd(h), newMCPRemove(h), newMCPTest(h), newMCPLogs(h),
-		newMCPAllow(h, "allow", "Let MCP servers run outside the sandbox", true), newMCPAllow(h, "deny", "Do not run MCP servers that need to leave the sandbox", false),
-		newMCPLogin(h), newMCPLogout(h), newMCPServe(h))
+		},
+		newMCPList(h),
+		newMCPAdd(h),
+		newMCPRemove(h),
+		newMCPTest(h),
+		newMCPLogs(h),
+		newMCPAllow(
+			h,
+			"allow",
+			"Let MCP servers run outside the sandbox",
+			true,
+		),
+		newMCPAllow(h, "deny", "Do not run MCP servers that need to leave the sandbox", false),
+		newMCPLogin(h),
+		newMCPLogout(h),
+		newMCPServe(h),
+	)
 }
 
 // target returns the URL or the command of a server, without secrets.
@@ -98,7 +113,9 @@ func newMCPList(h Host) *cobra.Command {
 			if err := p.PermitServers(list, box, nil); err != nil {
 				return err
 			}
-			t := &show.Table{Columns: []show.Column{{Title: "SERVER", Colour: show.Cyan}, {Title: "TYPE"}, {Title: "TARGET"}, {Title: "FROM"}, {Title: "STATE"}}}
+			t := &show.Table{
+				Columns: []show.Column{{Title: "SERVER", Colour: show.Cyan}, {Title: "TYPE"}, {Title: "TARGET"}, {Title: "FROM"}, {Title: "STATE"}},
+			}
 			for _, f := range list {
 				if asJSON {
 					j := serverJSON{f.Name, transport(f), target(f), f.Origin, stateOf(f) == "active", strings.TrimPrefix(stateOf(f), "active")}

@@ -69,7 +69,12 @@ error. To choose it, use --token-file or REINS_MCP_TOKEN.`,
 	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; deny rules, protected paths and the sandbox still apply")
 	f.BoolVar(&o.trust, "trust", false, "trust the project, regardless of \"reins trust\"")
 	f.DurationVar(&o.timeout, "timeout", 0, "default command timeout, at most 10m (default: 10s)")
-	f.BoolVar(&o.coder, "coder", false, "also offer the coder tool, which lets an agent work on a task (default: coder.enabled from the configuration)")
+	f.BoolVar(
+		&o.coder,
+		"coder",
+		false,
+		"also offer the coder tool, which lets an agent work on a task (default: coder.enabled from the configuration)",
+	)
 	completeWords(cmd, "mode", modeNames()...)
 	return cmd
 }
@@ -101,7 +106,11 @@ func (o *mcpServe) serve(ctx context.Context, h Host, flags *pflag.FlagSet) erro
 	}
 	defer bench.Close()
 	s, err := serve.New(serve.Config{
-		Name: "reins", Version: version(), Pipeline: bench.Pipeline, Env: bench.Env, Guard: bench.Guard,
+		Name:     "reins",
+		Version:  version(),
+		Pipeline: bench.Pipeline,
+		Env:      bench.Env,
+		Guard:    bench.Guard,
 		Describe: func(ctx context.Context, r tool.Request) string { return describeCall(ctx, r) },
 	})
 	if err != nil {
@@ -222,7 +231,11 @@ func (o *mcpServe) listen(token string) (net.Listener, error) {
 	addr, err := netip.ParseAddrPort(l.Addr().String())
 	if token == "" && (err != nil || !addr.Addr().Unmap().IsLoopback()) {
 		l.Close()
-		return nil, usagef("--http %s can be reached from other machines: choose a token with --token-file or %s, or use 127.0.0.1", o.http, tokenVariable)
+		return nil, usagef(
+			"--http %s can be reached from other machines: choose a token with --token-file or %s, or use 127.0.0.1",
+			o.http,
+			tokenVariable,
+		)
 	}
 	return l, nil
 }

@@ -182,7 +182,14 @@ type leftOut struct {
 }
 
 func statusJSONOf(st mcp.Status) serverStatus {
-	s := serverStatus{Name: st.Name, State: st.State, Tools: append([]string{}, st.Tools...), Server: st.ServerName, Version: st.ServerVersion, Protocol: st.Protocol}
+	s := serverStatus{
+		Name:     st.Name,
+		State:    st.State,
+		Tools:    append([]string{}, st.Tools...),
+		Server:   st.ServerName,
+		Version:  st.ServerVersion,
+		Protocol: st.Protocol,
+	}
 	if st.Err != nil {
 		s.Error = st.Err.Error()
 	}

@@ -33,12 +33,27 @@ type connection struct {
 
 func (c *connection) flags(h Host, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.provider, "provider", "", "model provider: openai, anthropic, gemini, chat, local, bedrock, vertex, azure, azure-chat, chatgpt, one that \"reins providers list\" shows, or one from your configuration (default: the session's, if any, or the configured one, or chosen by --model or by the API keys that are set)")
+	f.StringVar(
+		&c.provider,
+		"provider",
+		"",
+		"model provider: openai, anthropic, gemini, chat, local, bedrock, vertex, azure, azure-chat, chatgpt, one that \"reins providers list\" shows, or one from your configuration (default: the session's, if any, or the configured one, or chosen by --model or by the API keys that are set)",
+	)
 	f.StringVar(&c.model, "model", "", "model to use (default: the session's, if any, or the configured one, or the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
 	f.StringArrayVar(&c.headers, "header", nil, "add the HTTP header `\"NAME: VALUE\"` to the provider's requests; can be repeated")
-	f.StringVar(&c.responseTimeout, "response-timeout", "", "maximum `DURATION` until the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)")
-	f.StringVar(&c.profileName, "profile-name", "", "use the settings of the profile `NAME`, over those of your configuration (default: REINS_PROFILE)")
+	f.StringVar(
+		&c.responseTimeout,
+		"response-timeout",
+		"",
+		"maximum `DURATION` until the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)",
+	)
+	f.StringVar(
+		&c.profileName,
+		"profile-name",
+		"",
+		"use the settings of the profile `NAME`, over those of your configuration (default: REINS_PROFILE)",
+	)
 	f.StringVar(&c.catalogue, "catalogue", "", catalogueHelp)
 	f.BoolVar(&c.debug, "debug", false, "log HTTP traffic to standard error, without keys")
 	completeFlag(cmd, "provider", completeProviders)
@@ -80,7 +95,12 @@ the names of your deployments.`,
 	f.StringVar(&o.catalogue, "catalogue", "", catalogueHelp)
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 	f.BoolVar(&o.all, "all", false, "include retired models")
-	f.StringVar(&o.check, "check", "", "compare the built-in models with `FILE|URL` in the format of models.dev; the exit code is 1 if they differ")
+	f.StringVar(
+		&o.check,
+		"check",
+		"",
+		"compare the built-in models with `FILE|URL` in the format of models.dev; the exit code is 1 if they differ",
+	)
 	completeFlag(cmd, "provider", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return modelProviders(llm.DefaultCatalogue()), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -105,7 +125,9 @@ func (o models) run(h Host, pattern string) error {
 	for _, m := range c.Models() {
 		names := strings.ToLower(strings.Join(append([]string{m.ID, m.Name}, m.Aliases...), " "))
 		m.Price = m.Price.At(h.time())
-		if (o.provider == "" || m.Provider == o.provider || slices.Contains(hosted[o.provider], m.Provider)) && strings.Contains(names, pattern) && (o.all || !m.Ended(h.time()) || pattern != "") {
+		if (o.provider == "" || m.Provider == o.provider || slices.Contains(hosted[o.provider], m.Provider)) &&
+			strings.Contains(names, pattern) &&
+			(o.all || !m.Ended(h.time()) || pattern != "") {
 			found = append(found, m)
 		}
 	}
@@ -177,7 +199,10 @@ func noMatch(c *llm.Catalogue, provider, pattern string) error {
 func modelTable(models []llm.Model, now time.Time) *show.Table {
 	t := &show.Table{Columns: []show.Column{
 		{Title: "PROVIDER"}, {Title: "MODEL", Colour: show.Cyan}, {Title: "CONTEXT", Right: true}, {Title: "OUTPUT", Right: true},
-		{Title: "INPUT $", Right: true}, {Title: "OUTPUT $", Right: true}, {Title: "CACHE READ $", Right: true}, {Title: "CACHE WRITE $", Right: true},
+		{
+			Title: "INPUT $",
+			Right: true,
+		}, {Title: "OUTPUT $", Right: true}, {Title: "CACHE READ $", Right: true}, {Title: "CACHE WRITE $", Right: true},
 		{Title: "EFFORT"}, {Title: "STATUS"},
 	}}
 	for _, m := range models {

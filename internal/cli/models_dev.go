@@ -140,9 +140,17 @@ func (d devModel) model(known *llm.Catalogue, provider, id string) (llm.Model, e
 	like, _ := known.Like(provider, id)
 	accepts := func(kind string) bool { return slices.Contains(d.Modalities.Input, kind) }
 	m := llm.Model{
-		ID: id, Provider: provider, Name: id, Tools: d.ToolCall, Schema: d.StructuredOutput, Reasoning: d.Reasoning, Rules: like.Rules,
-		Vision: accepts("image"), Documents: accepts("pdf"), Audio: accepts("audio"),
-		Freeform: like.Freeform && like.Provider == provider && d.ToolCall,
+		ID:        id,
+		Provider:  provider,
+		Name:      id,
+		Tools:     d.ToolCall,
+		Schema:    d.StructuredOutput,
+		Reasoning: d.Reasoning,
+		Rules:     like.Rules,
+		Vision:    accepts("image"),
+		Documents: accepts("pdf"),
+		Audio:     accepts("audio"),
+		Freeform:  like.Freeform && like.Provider == provider && d.ToolCall,
 	}
 	if name := show.OneLine(d.Name); name == d.Name && name != "" && len(name) <= 100 {
 		m.Name = name

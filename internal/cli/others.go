@@ -168,7 +168,9 @@ func (h Host) otherChecks() (checks []check) {
 			if f.path == ".mcp.json" && d != src.Dir {
 				f.why = "only the one in the root of the project is read"
 			}
-			checks = append(checks, h.otherCheck(f, filepath.Join(d, f.path), filepath.ToSlash(filepath.Join(rel, f.path)), instead(d, f.path), trusted)...)
+			checks = append(
+				checks,
+				h.otherCheck(f, filepath.Join(d, f.path), filepath.ToSlash(filepath.Join(rel, f.path)), instead(d, f.path), trusted)...)
 		}
 		if d == src.Dir {
 			break

@@ -209,7 +209,13 @@ type checkAnswer struct {
 }
 
 func answerOf(id json.RawMessage, d policy.Decision) checkAnswer {
-	return checkAnswer{ID: id, Decision: d.Verdict, Rule: d.Rule, Reason: d.Reason, Code: d.Code}
+	return checkAnswer{
+		ID:       id,
+		Decision: d.Verdict,
+		Rule:     d.Rule,
+		Reason:   d.Reason,
+		Code:     d.Code,
+	}
 }
 
 // lines answers one query per line. A line that is not a query is denied.

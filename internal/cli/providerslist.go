@@ -70,7 +70,15 @@ func (h Host) printProviders(list []connect.Status, asJSON bool) error {
 		}
 		return nil
 	}
-	t := &show.Table{Columns: []show.Column{{Title: "PROVIDER", Colour: show.Cyan}, {Title: "PROTOCOL"}, {Title: "KEY", Max: 64}, {Title: "FOUND", Max: 32}, {Title: "URL"}}}
+	t := &show.Table{
+		Columns: []show.Column{
+			{Title: "PROVIDER", Colour: show.Cyan},
+			{Title: "PROTOCOL"},
+			{Title: "KEY", Max: 64},
+			{Title: "FOUND", Max: 32},
+			{Title: "URL"},
+		},
+	}
 	for _, s := range list {
 		t.Add(s.Name, s.Protocol, cmp.Or(strings.Join(s.Keys, " or "), "-"), cmp.Or(s.From, "-"), cmp.Or(s.BaseURL, "-"))
 	}

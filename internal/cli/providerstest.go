@@ -128,7 +128,12 @@ func (o providersTest) ask(ctx context.Context, conf connect.Config, r *provider
 	if err != nil {
 		return err
 	}
-	request := &llm.Request{Provider: r.Provider, Model: m.ID, MaxTokens: 1024, Messages: []llm.Message{llm.UserText("Reply with the word ok.")}}
+	request := &llm.Request{
+		Provider:  r.Provider,
+		Model:     m.ID,
+		MaxTokens: 1024,
+		Messages:  []llm.Message{llm.UserText("Reply with the word ok.")},
+	}
 	if len(m.Efforts) > 0 {
 		request.Effort = m.Efforts[0]
 	}

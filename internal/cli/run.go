@@ -142,20 +142,45 @@ const tierHelp = "tools that the model sees from the start: lean (only four, wit
 func (o *run) flags(h Host, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.effort, "effort", "", effortHelp)
-	f.StringVar(&o.cacheTTL, "cache-ttl", "", "how long the provider keeps the prompt cache, such as 1h, if the model supports it (default: the provider's)")
-	f.StringVar(&o.service, "service-tier", "", "service `TIER` of the provider, such as flex or priority, which has its own prices (default: the provider's)")
-	f.StringVar(&o.thinking, "thinking", "", "what the provider shows of the model's thinking: summarized, omitted, or updates (default: summaries, if the provider has them)")
+	f.StringVar(
+		&o.cacheTTL,
+		"cache-ttl",
+		"",
+		"how long the provider keeps the prompt cache, such as 1h, if the model supports it (default: the provider's)",
+	)
+	f.StringVar(
+		&o.service,
+		"service-tier",
+		"",
+		"service `TIER` of the provider, such as flex or priority, which has its own prices (default: the provider's)",
+	)
+	f.StringVar(
+		&o.thinking,
+		"thinking",
+		"",
+		"what the provider shows of the model's thinking: summarized, omitted, or updates (default: summaries, if the provider has them)",
+	)
 	f.StringVar(&o.dir, "cwd", "", "run in directory `DIR` (default: the current directory)")
 	f.StringArrayVar(&o.mcpConfig, "mcp-config", nil, "also use the MCP servers in `FILE`; can be repeated")
 	f.BoolVar(&o.noMCP, "no-mcp", false, "do not use MCP servers")
-	f.StringVar(&o.profile, "profile", "", "use the tools and instructions for openai, anthropic, gemini or generic models (default: chosen by model)")
+	f.StringVar(
+		&o.profile,
+		"profile",
+		"",
+		"use the tools and instructions for openai, anthropic, gemini or generic models (default: chosen by model)",
+	)
 	f.StringVar(&o.toolset, "toolset", string(coding.Standard), toolsetHelp)
 	f.StringVar(&o.tier, "tool-tier", string(coding.CoreTier), tierHelp)
 	f.IntVar(&o.maxRounds, "max-rounds", 200, "maximum tool rounds per prompt")
 	f.IntVar(&o.maxTurns, "max-turns", 0, "maximum model calls in the session, including earlier runs (default: no limit)")
 	f.DurationVar(&o.timeout, "timeout", 0, "default command timeout, at most 10m (default: depends on the profile)")
 	f.DurationVar(&o.deadline, "deadline", 0, "time limit for the whole run (default: no limit)")
-	f.Float64Var(&o.budget, "budget", 0, "spending limit in US dollars for the session, including subagents and earlier runs (default: no limit)")
+	f.Float64Var(
+		&o.budget,
+		"budget",
+		0,
+		"spending limit in US dollars for the session, including subagents and earlier runs (default: no limit)",
+	)
 	f.StringVar(&o.system, "system", "", "read the system prompt from `FILE` instead of using the built-in one")
 	f.StringVar(&o.appendSystem, "append-system", "", "append `TEXT` to the system prompt")
 	f.StringArrayVarP(&o.files, "file", "f", nil, "attach the text or image in `FILE` to the prompt; can be repeated")
@@ -169,8 +194,18 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringVar(&o.mode, "mode", string(policy.ModeDefault), modeHelp)
 	f.StringVar(&o.rules, "rules", "", rulesHelp+", in addition to the configuration")
 	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; deny rules, protected paths and the sandbox still apply")
-	f.BoolVar(&o.deferCalls, "defer-approvals", false, "end the run when calls need approval, with exit code 4; answer them with \"reins approve\" and continue with --resume")
-	f.BoolVar(&o.waitForCalls, "wait-for-approvals", false, "without a terminal, wait until \"reins approve\" or \"reins attach\" answers, instead of refusing the call")
+	f.BoolVar(
+		&o.deferCalls,
+		"defer-approvals",
+		false,
+		"end the run when calls need approval, with exit code 4; answer them with \"reins approve\" and continue with --resume",
+	)
+	f.BoolVar(
+		&o.waitForCalls,
+		"wait-for-approvals",
+		false,
+		"without a terminal, wait until \"reins approve\" or \"reins attach\" answers, instead of refusing the call",
+	)
 	f.BoolVar(&o.trust, "trust", false, "trust the project for this run, regardless of \"reins trust\"")
 	f.StringVar(&o.resume, "resume", "", "continue the session `ID`, which can be a unique prefix or \"latest\"")
 	f.BoolVar(&o.continueLast, "continue", false, "continue the last session of this directory, or else of the nearest parent directory")
@@ -179,11 +214,26 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.BoolVar(&o.noSave, "no-save", false, "do not save the session; it cannot be resumed or undone")
 	f.BoolVar(&o.skipDamaged, "skip-damaged", false, "skip unreadable records when resuming or forking a session")
 	f.Float64Var(&o.compactAt, "compact-at", compactAt, "compact the conversation at this share of the context window, 0 to disable")
-	f.BoolVar(&o.pastStep, "past-price-step", false, "let the conversation grow past the length above which tokens cost more, instead of compacting it before")
+	f.BoolVar(
+		&o.pastStep,
+		"past-price-step",
+		false,
+		"let the conversation grow past the length above which tokens cost more, instead of compacting it before",
+	)
 	f.BoolVar(&o.stay, "keep-running", false, "keep running after the prompt is done, for jobs that the agent schedules, until interrupted")
-	f.StringVar(&o.listen, "listen", "", "accept signed webhooks at `ADDR`, such as 127.0.0.1:8080, as messages to the agent; implies --keep-running")
+	f.StringVar(
+		&o.listen,
+		"listen",
+		"",
+		"accept signed webhooks at `ADDR`, such as 127.0.0.1:8080, as messages to the agent; implies --keep-running",
+	)
 	f.StringVar(&o.secretEnv, "webhook-secret-env", "REINS_WEBHOOK_SECRET", "environment variable `VAR` with the webhook secret for --listen")
-	f.StringSliceVar(&o.fallback, "fallback", nil, "models to switch to, in this order, if the model fails three times, does not exist or refuses to answer")
+	f.StringSliceVar(
+		&o.fallback,
+		"fallback",
+		nil,
+		"models to switch to, in this order, if the model fails three times, does not exist or refuses to answer",
+	)
 	o.boxed.flags(cmd)
 	completeFlag(cmd, "resume", completeSessions(h, anyNumber))
 	completeFlag(cmd, "fork", completeSessions(h, anyNumber))

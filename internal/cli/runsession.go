@@ -217,7 +217,12 @@ func explainResume(id string, err error) error {
 	case errors.As(err, &damage):
 		return usagef("%w; run \"reins sessions verify\" for details, or use --skip-damaged to skip unreadable records", err)
 	case errors.Is(err, event.ErrLocked):
-		return fmt.Errorf("session %s is open in another process; join it with \"reins attach %s\", or continue a copy with --fork %s", id, id, id)
+		return fmt.Errorf(
+			"session %s is open in another process; join it with \"reins attach %s\", or continue a copy with --fork %s",
+			id,
+			id,
+			id,
+		)
 	}
 	return err
 }

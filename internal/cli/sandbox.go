@@ -27,7 +27,12 @@ type boxFlags struct {
 
 func (o *boxFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.mode, "sandbox", "", "what commands and file tools can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)")
+	f.StringVar(
+		&o.mode,
+		"sandbox",
+		"",
+		"what commands and file tools can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)",
+	)
 	f.Var(&o.network, "network", "let commands in the sandbox use the network, or only reach `HOSTS` such as github.com,*.npmjs.org")
 	f.Lookup("network").NoOptDefVal = "true"
 	f.StringSliceVar(&o.writable, "writable", nil, "let commands in the sandbox also write to directory `DIR`")
@@ -131,10 +136,16 @@ func (h Host) examine() []check {
 	s := sandbox.Probe()
 	checks := []check{sandboxCheck(s)}
 	if runtime.GOOS == "linux" {
-		checks = append(checks,
+		checks = append(
+			checks,
 			yesNo("namespaces", s.Namespaces, "mounts are read-only, protected paths cannot be replaced, the network is separate"),
-			yesNo("landlock", s.Landlock > 0, fmt.Sprintf("version %d: a second barrier for writing, and other processes are out of reach", s.Landlock)),
-			yesNo("seccomp", s.Seccomp, "system calls that could leave the sandbox fail"))
+			yesNo(
+				"landlock",
+				s.Landlock > 0,
+				fmt.Sprintf("version %d: a second barrier for writing, and other processes are out of reach", s.Landlock),
+			),
+			yesNo("seccomp", s.Seccomp, "system calls that could leave the sandbox fail"),
+		)
 	}
 	checks = append(checks, readingCheck(s))
 	checks = append(checks, h.gitCheck(), h.stateCheck(), h.keyCheck(), h.cloudCheck())
@@ -170,7 +181,11 @@ func sandboxCheck(s sandbox.Support) check {
 	case s.Full():
 		return check{"sandbox", stateOK, "commands are confined: workspace-write, without network, unless you choose otherwise"}
 	case s.Any():
-		return check{"sandbox", statePartial, strings.Join(s.Problems, "; ") + ". Only commands known to be read-only run without approval, in every mode"}
+		return check{
+			"sandbox",
+			statePartial,
+			strings.Join(s.Problems, "; ") + ". Only commands known to be read-only run without approval, in every mode",
+		}
 	}
 	return check{"sandbox", stateNone, strings.Join(s.Problems, "; ") + ". COMMANDS ARE NOT CONFINED: every command needs approval"}
 }
@@ -179,7 +194,11 @@ func readingCheck(s sandbox.Support) check {
 	if !s.Reads() {
 		return check{"reading", stateNone, "not enforced: commands that only read need approval too, unless you use --sandbox off"}
 	}
-	return check{"reading", stateOK, "commands that only read can change nothing, and read only the project, system files and tools; credentials are hidden from all commands"}
+	return check{
+		"reading",
+		stateOK,
+		"commands that only read can change nothing, and read only the project, system files and tools; credentials are hidden from all commands",
+	}
 }
 
 func yesNo(name string, ok bool, details string) check {
@@ -233,7 +252,11 @@ func (h Host) keyCheck() check {
 		found = append(found, "the ChatGPT sign-in (use it with --provider chatgpt)")
 	}
 	if len(found) == 0 {
-		return check{"keys", stateNone, "no API key is set; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or another variable that \"reins providers list\" shows, or use a local server"}
+		return check{
+			"keys",
+			stateNone,
+			"no API key is set; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or another variable that \"reins providers list\" shows, or use a local server",
+		}
 	}
 	return check{"keys", stateOK, strings.Join(found, ", ")}
 }

@@ -102,7 +102,11 @@ func explainOpen(id string, err error) error {
 	var damage *event.CorruptError
 	switch {
 	case errors.As(err, &damage):
-		return fmt.Errorf("%w; run \"reins sessions verify\" for details, or \"reins sessions fork %s --damaged\" to copy what is readable", err, id)
+		return fmt.Errorf(
+			"%w; run \"reins sessions verify\" for details, or \"reins sessions fork %s --damaged\" to copy what is readable",
+			err,
+			id,
+		)
 	case errors.Is(err, event.ErrLocked):
 		return fmt.Errorf("session %s is open in another process; close it or try again later", id)
 	}

@@ -74,8 +74,9 @@ type sessionsList struct {
 func newSessionsList(h Host) *cobra.Command {
 	var o sessionsList
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"},
-		Short: "List sessions, most recently used first",
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List sessions, most recently used first",
 		Example: `  reins sessions list --here
   reins sessions list --json | jq -r 'select(.cost > 1) | .id'`,
 		Args: wantArgs(0, 0, "no arguments"),

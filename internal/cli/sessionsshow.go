@@ -149,7 +149,9 @@ func (v *eventList) show(r event.Record) error {
 	if r.Agent != "" {
 		agent = "[" + show.OneLine(r.Agent) + "] "
 	}
-	return v.line(fmt.Sprintf("%5d  %s  %-18s  %s%s", r.Seq, r.Time.Local().Format(layout), show.OneLine(string(r.Kind())), agent, show.Event(r.Data)))
+	return v.line(
+		fmt.Sprintf("%5d  %s  %-18s  %s%s", r.Seq, r.Time.Local().Format(layout), show.OneLine(string(r.Kind())), agent, show.Event(r.Data)),
+	)
 }
 
 func (v *eventList) damage(err error) error { return v.line("    ✗  " + oneLine(err)) }

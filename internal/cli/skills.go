@@ -16,7 +16,12 @@ import (
 )
 
 func newSkills(h Host) *cobra.Command {
-	return group(&cobra.Command{Use: "skills", Short: "List, show and check skills", Long: skillsHelp}, newSkillsList(h), newSkillsShow(h), newSkillsLint(h))
+	return group(
+		&cobra.Command{Use: "skills", Short: "List, show and check skills", Long: skillsHelp},
+		newSkillsList(h),
+		newSkillsShow(h),
+		newSkillsLint(h),
+	)
 }
 
 const skillsHelp = `List, show and check skills: instructions for a kind of task, in the format of
@@ -71,7 +76,19 @@ func newSkillsList(h Host) *cobra.Command {
 			t := &show.Table{Columns: []show.Column{{Title: "NAME", Colour: show.Cyan}, {Title: "FROM"}, {Title: "TOOLS"}, {Title: "DESCRIPTION"}}}
 			for _, s := range r.All() {
 				if asJSON {
-					j := skillJSON{s.Name, orEmpty(s.Aliases), s.Description, s.Kind, s.Source, s.Path, s.AllowedTools, s.Model, s.UserInvocable, s.ModelInvoked, orEmpty(s.Warnings)}
+					j := skillJSON{
+						s.Name,
+						orEmpty(s.Aliases),
+						s.Description,
+						s.Kind,
+						s.Source,
+						s.Path,
+						s.AllowedTools,
+						s.Model,
+						s.UserInvocable,
+						s.ModelInvoked,
+						orEmpty(s.Warnings),
+					}
 					if err := printJSON(h.Stdout, j); err != nil {
 						return err
 					}

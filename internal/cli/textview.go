@@ -398,7 +398,10 @@ func (v *textView) finish(r result) error {
 	}
 	if r.Turns > 0 && !v.level.quiet {
 		took := time.Duration(r.DurationMS) * time.Millisecond
-		fmt.Fprintln(v.side, v.paint(show.Grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, show.Plural(r.Turns, "turn"), v.status.usage(), show.Duration(took))))
+		fmt.Fprintln(
+			v.side,
+			v.paint(show.Grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, show.Plural(r.Turns, "turn"), v.status.usage(), show.Duration(took))),
+		)
 	}
 	if r.Worktree != nil {
 		fmt.Fprintf(v.side, "reins: %s\n", r.Worktree)

@@ -62,7 +62,8 @@ func (o toolFlags) registry(c coding.ToolConfig) (*tool.Registry, error) {
 		if err := checkProfile(o.profile); err != nil {
 			return nil, err
 		}
-		return coding.NewProfile(coding.ProfileConfig{Provider: o.profile, Family: coding.Family(o.profile), Toolset: toolset, Tools: c}).Registry()
+		return coding.NewProfile(coding.ProfileConfig{Provider: o.profile, Family: coding.Family(o.profile), Toolset: toolset, Tools: c}).
+			Registry()
 	}
 	r := &tool.Registry{}
 	if err := r.Register(coding.NewTools(c)...); err != nil {
@@ -171,10 +172,20 @@ func (o toolCall) run(ctx context.Context, h Host, name string) error {
 	if err != nil {
 		return err
 	}
-	call := tool.Call{ID: "call_1", Name: name, Args: args, Version: o.version, Env: e, Vision: true}
+	call := tool.Call{
+		ID:      "call_1",
+		Name:    name,
+		Args:    args,
+		Version: o.version,
+		Env:     e,
+		Vision:  true,
+	}
 	if o.dryRun {
 		out := (&tool.Pipeline{Registry: reg, Policy: rules.Policy{}}).Check(ctx, call)
-		err := printJSON(h.Stdout, map[string]any{"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error})
+		err := printJSON(
+			h.Stdout,
+			map[string]any{"tool": out.Tool, "accesses": out.Accesses, "decision": out.Decision, "error": out.Result.Error},
+		)
 		return cmp.Or(err, failIf(!out.OK()))
 	}
 	out := (&tool.Pipeline{Registry: reg, Policy: policy.AllowAll{}, Middleware: []tool.Middleware{coding.ExplainLimits}}).Run(ctx, call)

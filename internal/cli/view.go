@@ -262,7 +262,8 @@ func (r result) howToAllow() string {
 	if len(r.missing) == 0 {
 		return "not approved (no terminal); use --mode or --yes to permit such calls"
 	}
-	return "not approved (no terminal); to permit such calls, use --mode or --yes, or run: reins policy allow --personal " + show.Quote(r.missing...)
+	return "not approved (no terminal); to permit such calls, use --mode or --yes, or run: reins policy allow --personal " + show.Quote(
+		r.missing...)
 }
 
 // howToAnswer names the commands that answer the pending calls and continue the run.

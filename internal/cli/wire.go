@@ -106,7 +106,11 @@ func (o wireDecode) run(h Host) error {
 		return printing == nil
 	})
 	err = wire.Read(d, wire.Answer{
-		Status: o.status, Header: header, Body: h.Stdin, Stream: o.stream, Limits: llm.Limits{MaxEvent: o.limit},
+		Status: o.status,
+		Header: header,
+		Body:   h.Stdin,
+		Stream: o.stream,
+		Limits: llm.Limits{MaxEvent: o.limit},
 	}, a)
 	if printing != nil {
 		return printing

@@ -52,7 +52,14 @@ type treeState struct {
 }
 
 func describeTree(f worktree.Finding) treeState {
-	s := treeState{Name: f.Name(), ID: f.ID, State: "clean", From: f.From, Session: f.Session, Created: f.Created}
+	s := treeState{
+		Name:    f.Name(),
+		ID:      f.ID,
+		State:   "clean",
+		From:    f.From,
+		Session: f.Session,
+		Created: f.Created,
+	}
 	switch {
 	case errors.Is(f.Why, worktree.ErrLocked):
 		s.State = "in use"
@@ -80,7 +87,15 @@ func newWorktreesList(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := &show.Table{Columns: []show.Column{{Title: "NAME", Colour: show.Cyan}, {Title: "STATE"}, {Title: "CREATED"}, {Title: "DIRECTORY"}, {Title: "DETAILS"}}}
+			t := &show.Table{
+				Columns: []show.Column{
+					{Title: "NAME", Colour: show.Cyan},
+					{Title: "STATE"},
+					{Title: "CREATED"},
+					{Title: "DIRECTORY"},
+					{Title: "DETAILS"},
+				},
+			}
 			for _, f := range all {
 				s := describeTree(f)
 				if asJSON {

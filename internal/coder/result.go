@@ -168,9 +168,14 @@ func (r *run) result(f *failure) Result {
 	} else {
 		res.Kind, res.Error = f.kind, fmt.Sprintf("%s: %s", f.kind, f.message)
 		res.Detail = &Detail{
-			Message: f.message, ExitCode: f.exit, LastLines: append([]string{}, r.lines...), JSONDecodeErrors: r.undecoded,
-			IdleTimeout: int(r.request.IdleTimeout / time.Second), MaxDuration: max(int(r.request.MaxDuration/time.Second), 0), Retries: r.retries,
-			Changes: f.changes,
+			Message:          f.message,
+			ExitCode:         f.exit,
+			LastLines:        append([]string{}, r.lines...),
+			JSONDecodeErrors: r.undecoded,
+			IdleTimeout:      int(r.request.IdleTimeout / time.Second),
+			MaxDuration:      max(int(r.request.MaxDuration/time.Second), 0),
+			Retries:          r.retries,
+			Changes:          f.changes,
 		}
 	}
 	if r.request.AllMessages {

@@ -51,11 +51,15 @@ const heartbeat = 10 * time.Second
 // whether it may run the command. Everything else is decided by the configuration of the session.
 func Tool(c Config) tool.Tool {
 	return tool.New(tool.Spec{
-		Name: toolName, Version: "1.0.0",
+		Name:        toolName,
+		Version:     "1.0.0",
 		Description: "Let a coding agent work on a task in a directory. Returns JSON: check success, keep SESSION_ID for the next call, and read result or error_kind.",
-		Input:       json.RawMessage(schema), SideEffects: "changes files and runs commands in the directory",
+		Input:       json.RawMessage(schema),
+		SideEffects: "changes files and runs commands in the directory",
 		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete, tool.ProcExec, tool.NetConnect},
-		Destructive: true, OpenWorld: true, Limit: tool.Limit{Chars: -1, Lines: -1},
+		Destructive: true,
+		OpenWorld:   true,
+		Limit:       tool.Limit{Chars: -1, Lines: -1},
 	}, c.access, c.call)
 }
 
@@ -93,9 +97,18 @@ func commandLine(args []string) string {
 
 func (c Config) call(ctx context.Context, call *tool.Call, in input) (tool.Result, error) {
 	q := Request{
-		Prompt: in.Prompt, Dir: in.Dir, Sandbox: in.Sandbox, Session: in.Session, Contract: in.Contract, Guardrails: in.Guardrails, AllowedFiles: in.Allowed,
-		IdleTimeout: time.Duration(in.Timeout) * time.Second, MaxRetries: in.MaxRetries,
-		AllMessages: in.AllMessages, Metrics: in.Metrics, LogMetrics: in.LogMetrics,
+		Prompt:       in.Prompt,
+		Dir:          in.Dir,
+		Sandbox:      in.Sandbox,
+		Session:      in.Session,
+		Contract:     in.Contract,
+		Guardrails:   in.Guardrails,
+		AllowedFiles: in.Allowed,
+		IdleTimeout:  time.Duration(in.Timeout) * time.Second,
+		MaxRetries:   in.MaxRetries,
+		AllMessages:  in.AllMessages,
+		Metrics:      in.Metrics,
+		LogMetrics:   in.LogMetrics,
 	}
 	if len(call.Accesses) > 0 {
 		q.Dir = call.Accesses[0].Target // the path that the policy has checked

@@ -58,7 +58,6 @@ type chunk struct {
 
 func newIndex() *index {
 	return &index{
-
 		maxFiles: maxFiles,
 		maxBytes: maxBytes,
 		turn:     make(chan struct{}, 1),

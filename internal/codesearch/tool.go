@@ -40,7 +40,6 @@ func New() tool.Tool { return newIndex().tool() }
 
 func (x *index) tool() tool.Tool {
 	return tool.New(tool.Spec{
-
 		Name:    "codebase_search",
 		Version: "1.0.0",
 

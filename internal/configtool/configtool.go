@@ -18,7 +18,6 @@ import (
 func New(entries func() ([]config.Entry, error), file func() (config.File, error)) tool.Tool {
 	t := configTool{entries, file}
 	made := tool.New(tool.Spec{
-
 		Name:        "config",
 		Version:     "1.0.0",
 		SideEffects: "changes the user's configuration file",

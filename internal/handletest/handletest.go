@@ -407,7 +407,8 @@ func undo(t *testing.T, r *rig) {
 func settings(t *testing.T, r *rig) {
 	before, err := r.Info(t.Context())
 	r.check(err)
-	if before.Dir != r.dir || before.State != event.StateIdle || before.Model != "model" || before.Mode != policy.ModeDefault || !before.Saved {
+	if before.Dir != r.dir || before.State != event.StateIdle || before.Model != "model" || before.Mode != policy.ModeDefault ||
+		!before.Saved {
 		t.Errorf("the session is %+v", before)
 	}
 	r.check(r.Reconfigure(t.Context(), session.Settings{Mode: policy.ModeAcceptEdits}))

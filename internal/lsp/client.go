@@ -47,7 +47,6 @@ type client struct {
 // connect starts a server.
 func connect(ctx context.Context, e env.Environment, s Server, program, root string) (*client, error) {
 	c := &client{
-
 		server: s,
 		env:    env.NoLinks(e),
 		paths:  e.Info().Paths(),

@@ -84,7 +84,6 @@ func dial(
 	answers func(string, json.RawMessage) (any, *rpcError),
 ) (*conn, error) {
 	k := &conn{
-
 		out:     make(chan []byte, maxQueue),
 		gone:    make(chan struct{}),
 		waiting: make(map[int64]chan reply),

@@ -204,7 +204,6 @@ func (c *client) convert(path string, t *text, d diagnostic) Diagnostic {
 		d.Severity = int(Error)
 	}
 	return Diagnostic{
-
 		Path:   path,
 		Line:   at.Line + 1,
 		Column: at.Character + 1,

@@ -46,7 +46,6 @@ type Server struct {
 func Servers() []Server {
 	return []Server{
 		{
-
 			Name:    "gopls",
 			Command: []string{"gopls"},
 			Check:   "go vet ./...",
@@ -54,7 +53,6 @@ func Servers() []Server {
 			Languages: map[string]string{".go": "go"},
 			Files:     []string{"go.mod", "go.sum", "go.work"},
 		}, {
-
 			Name:    "typescript-language-server",
 			Command: []string{"typescript-language-server", "--stdio"},
 			Check:   "npx tsc --noEmit",
@@ -68,7 +66,6 @@ func Servers() []Server {
 			prepare:  prepareTypeScript,
 			diagnose: diagnoseTypeScript,
 		}, {
-
 			Name:    "pyright-langserver",
 			Command: []string{"pyright-langserver", "--stdio"},
 			Check:   "python3 -m compileall -q .",
@@ -78,7 +75,6 @@ func Servers() []Server {
 
 			Settings: map[string]any{"python.analysis": map[string]any{"diagnosticMode": "openFilesOnly"}},
 		}, {
-
 			Name:          "rust-analyzer",
 			Command:       []string{"rust-analyzer"},
 			Check:         "cargo check",
@@ -91,7 +87,6 @@ func Servers() []Server {
 
 			prepare: prepareRust,
 		}, {
-
 			Name:    "clangd",
 			Command: []string{"clangd", "--log=error"},
 			Check:   "make",
@@ -190,7 +185,6 @@ func diagnoseTypeScript(ctx context.Context, c *client, path string) (all []diag
 			at := position{d.Start.Line - 1, d.Start.Offset - 1}
 			severity := map[string]Severity{"error": Error, "warning": Warning, "suggestion": Hint}[d.Category]
 			all = append(all, diagnostic{
-
 				Range:    span{at, at},
 				Severity: int(cmp.Or(severity, Info)),
 				Code:     json.RawMessage(strconv.Itoa(d.Code)),

@@ -26,7 +26,6 @@ func (in lintIn) paths() []string {
 
 func (t *Tools) lintTool() tool.Tool {
 	return tool.New(tool.Spec{
-
 		Name:    "read_lints",
 		Version: "1.0.0",
 

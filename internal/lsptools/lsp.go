@@ -42,7 +42,6 @@ var claudeNames = map[string]string{
 
 func (t *Tools) lspTool() tool.Tool {
 	made := tool.New(tool.Spec{
-
 		Name:    "lsp",
 		Version: "1.0.0",
 

@@ -37,7 +37,6 @@ const updateSchema = `{"type":"object","properties":{"action":{"enum":["create",
 func Tool(s Store, secrets *secret.Redactor) tool.Tool {
 	m := memory{s, secrets}
 	t := tool.New(tool.Spec{
-
 		Name:    "update_memory",
 		Version: "1.0.0",
 		Input:   json.RawMessage(updateSchema),
@@ -101,7 +100,6 @@ func (m memory) preview(_ context.Context, _ *tool.Call, in updateIn) (tool.Prev
 		return tool.Preview{}, err
 	}
 	return tool.Preview{Changes: []tool.Change{{
-
 		Path:    m.real(in.scope()),
 		Before:  before,
 		After:   []byte(after),

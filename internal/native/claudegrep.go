@@ -39,7 +39,6 @@ func (in claudeGrepIn) window() (offset, limit int) {
 func (in claudeGrepIn) query() search.GrepQuery {
 	around := max(in.Around, in.Context)
 	q := search.GrepQuery{
-
 		Pattern:    in.Pattern,
 		Path:       in.Path,
 		IgnoreCase: in.Fold,

@@ -31,7 +31,6 @@ type geminiGrepIn struct {
 
 func (in geminiGrepIn) query() search.GrepQuery {
 	q := search.GrepQuery{
-
 		Pattern:    in.Pattern,
 		Literal:    in.Fixed,
 		IgnoreCase: !in.CaseSensitive,

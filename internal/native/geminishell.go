@@ -20,7 +20,6 @@ type geminiShellIn struct {
 
 func (in geminiShellIn) command() tools.Command {
 	return tools.Command{
-
 		Command:     in.Command,
 		Description: in.Description,
 		Workdir:     in.Dir,

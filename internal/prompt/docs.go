@@ -105,7 +105,6 @@ func (f Finder) Find(ctx context.Context, e env.Environment) Docs {
 func (f Finder) start(ctx context.Context, e env.Environment, t tree) *docFinder {
 	root, err := e.RealPath(ctx, t.root)
 	return &docFinder{
-
 		ctx:    ctx,
 		files:  e,
 		paths:  t.paths,

@@ -41,7 +41,6 @@ func compilePattern(q *GrepQuery) (*pattern, error) {
 	if !q.Multiline {
 		if matchesNewline(tree) {
 			return nil, &PatternError{
-
 				Kind:    "regular expression",
 				Pattern: q.Pattern,
 				Pos:     -1,

@@ -25,7 +25,6 @@ type facts struct {
 
 func newFacts() facts {
 	return facts{
-
 		collected: map[string]bool{},
 		vars:      map[string][]*syntax.Word{},
 		opaque:    map[string]bool{},

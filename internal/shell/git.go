@@ -28,7 +28,6 @@ var gitBlame = program{values: "LS", files: "S", filesLong: []string{"contents",
 // gitDiff describes commands that show differences. With --submodule they run git in directories that any commit
 // may name.
 var gitDiff = program{
-
 	writesLong:  []string{"ext-diff", "textconv", "show-signature", "submodule"},
 	outputsLong: []string{"output"},
 	values:      "nSGLOU",

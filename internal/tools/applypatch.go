@@ -19,7 +19,6 @@ func (f files) applyPatch() Op[Patch, Patched] {
 	}
 	return Op[Patch, Patched]{
 		Spec: tool.Spec{
-
 			Name:        "apply_patch",
 			Version:     "1.0.0",
 			Description: f.readFirst(description),

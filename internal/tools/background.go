@@ -66,7 +66,6 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 		)
 	}
 	cmd := env.Command{
-
 		Line:      in.Command,
 		Dir:       in.Workdir,
 		Env:       in.Env,
@@ -84,7 +83,6 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 	}
 	s.last++
 	p := &process{
-
 		Process: running,
 		number:  s.last,
 		command: in.Command,

@@ -79,7 +79,6 @@ func (s *shell) output() Op[Output, News] {
 func (s *shell) input() Op[Input, News] {
 	return Op[Input, News]{
 		Spec: processSpec(tool.Spec{
-
 			Name: "shell_input",
 
 			Description: "Send text to the standard input of a background process, and read its response.",
@@ -119,7 +118,6 @@ func (s *shell) send(ctx context.Context, _ *tool.Call, in Input) (News, error) 
 func (s *shell) stop() Op[Stop, News] {
 	return Op[Stop, News]{
 		Spec: processSpec(tool.Spec{
-
 			Name: "shell_stop",
 
 			Description: "Stop a background process and everything it started.",

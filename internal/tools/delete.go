@@ -14,7 +14,6 @@ type deleteIn struct {
 
 func (f files) deleteFile() tool.Tool {
 	t := tool.New(tool.Spec{
-
 		Name:    "delete_file",
 		Version: "1.0.0",
 

@@ -17,7 +17,6 @@ const displaySchema = `{"type":"object","properties":{"content":{"type":"string"
 // [tool.Artifacts].
 func Display() tool.Tool {
 	return tool.New(tool.Spec{
-
 		Name:     "display",
 		Version:  "1.0.0",
 		ReadOnly: true,

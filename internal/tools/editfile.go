@@ -15,7 +15,6 @@ import (
 func (f files) editFile() Op[Edit, Edited] {
 	return Op[Edit, Edited]{
 		Spec: tool.Spec{
-
 			Name:    "edit_file",
 			Version: "1.0.0",
 
@@ -93,7 +92,6 @@ func (f files) previewEdit(ctx context.Context, c *tool.Call, in Edit) (tool.Pre
 		return tool.Preview{}, nil
 	}
 	return tool.Preview{Changes: []tool.Change{{
-
 		Path:    touches(ctx, c, policy.Write, in.Path).Target,
 		Before:  old,
 		After:   r.Content,

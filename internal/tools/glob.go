@@ -27,7 +27,6 @@ type globIn struct {
 func globOp() Op[search.GlobQuery, search.GlobResult] {
 	return Op[search.GlobQuery, search.GlobResult]{
 		Spec: tool.Spec{
-
 			Name:    "glob",
 			Version: "1.0.0",
 

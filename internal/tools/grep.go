@@ -33,7 +33,6 @@ const (
 func grepOp() Op[search.GrepQuery, Found] {
 	return Op[search.GrepQuery, Found]{
 		Spec: tool.Spec{
-
 			Name:    "grep",
 			Version: "1.0.0",
 
@@ -112,7 +111,6 @@ func (in grepIn) query() (q search.GrepQuery, problem string) {
 		return q, "before, after, context and max_results must not be negative."
 	}
 	q = search.GrepQuery{
-
 		Pattern:    in.Pattern,
 		Literal:    in.Literal,
 		IgnoreCase: in.CaseInsensitive,

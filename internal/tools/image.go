@@ -23,7 +23,6 @@ func (f files) imageTool() tool.Tool {
 func (f files) viewImage() Op[Image, Page] {
 	return Op[Image, Page]{
 		Spec: tool.Spec{
-
 			Name:    "view_image",
 			Version: "1.0.0",
 

@@ -20,7 +20,6 @@ const maxEntries = 10_000
 func listDir() Op[List, Listing] {
 	return Op[List, Listing]{
 		Spec: tool.Spec{
-
 			Name:    "list_dir",
 			Version: "1.0.0",
 

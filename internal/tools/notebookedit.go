@@ -21,7 +21,6 @@ type notebookIn struct {
 // notebookEdit returns the tool that changes cells of Jupyter notebooks.
 func (f files) notebookEdit() tool.Tool {
 	spec := WithEnums[notebookIn](tool.Spec{
-
 		Name:    "notebook_edit",
 		Version: "1.0.0",
 
@@ -44,7 +43,6 @@ func (f files) notebookEdit() tool.Tool {
 			return tool.Preview{}, err
 		}
 		return tool.Preview{Changes: []tool.Change{{
-
 			Path:    touches(ctx, c, policy.Write, in.Path).Target,
 			Before:  e.old,
 			After:   e.new,

@@ -107,7 +107,6 @@ type Set struct {
 func NewSet(c Config) Set {
 	f, sh := newWorkers(c)
 	return Set{
-
 		Read:  f.readFile(),
 		Write: f.writeFile(),
 		Edit:  f.editFile(),

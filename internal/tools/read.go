@@ -17,7 +17,6 @@ const defaultLines = 2000
 func (f files) readFile() Op[Read, Page] {
 	return Op[Read, Page]{
 		Spec: tool.Spec{
-
 			Name:    "read_file",
 			Version: "1.0.0",
 

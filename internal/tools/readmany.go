@@ -22,7 +22,6 @@ const (
 
 func (f files) readManyFiles() tool.Tool {
 	return tool.New(tool.Spec{
-
 		Name:    "read_many_files",
 		Version: "1.0.0",
 

@@ -29,7 +29,6 @@ func (s *shell) background() Op[Command, Started] {
 
 func (s *shell) spec() tool.Spec {
 	return tool.Spec{
-
 		Name:    "shell",
 		Version: "1.0.0",
 
@@ -161,7 +160,6 @@ func (s *shell) execute(ctx context.Context, c *tool.Call, in Command) (Ran, err
 // showRan formats a finished command for shell.
 func showRan(in Command, ran Ran) tool.Result {
 	res := tool.Result{
-
 		Output: ran.Output,
 		Fields: ran.Fields(),
 		Error:  ran.Err(),

@@ -46,7 +46,6 @@ func (s *shell) waiting() []tool.Tool {
 
 func waitSpec(name, description string, fields ...string) tool.Spec {
 	return tool.Spec{
-
 		Name:        name,
 		Version:     "1.0.0",
 		Description: description,

@@ -17,7 +17,6 @@ import (
 func (f files) writeFile() Op[Write, Written] {
 	return Op[Write, Written]{
 		Spec: tool.Spec{
-
 			Name:    "write_file",
 			Version: "1.0.0",
 
@@ -93,7 +92,6 @@ func (f files) previewWrite(ctx context.Context, c *tool.Call, in Write) (tool.P
 		return tool.Preview{}, err
 	}
 	return tool.Preview{Changes: []tool.Change{{
-
 		Path:    touches(ctx, c, policy.Write, in.Path).Target,
 		Before:  w.Old,
 		After:   w.New,

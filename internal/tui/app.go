@@ -113,7 +113,13 @@ func newApp(ctx context.Context, o Options) (*app, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &app{o: o, keys: o.Keys, term: t, posts: make(chan func(), 64), timer: time.NewTimer(time.Hour)}
+	a := &app{
+		o:     o,
+		keys:  o.Keys,
+		term:  t,
+		posts: make(chan func(), 64),
+		timer: time.NewTimer(time.Hour),
+	}
 	a.timer.Stop()
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.w, a.h = t.Size()

@@ -153,7 +153,13 @@ func (a *app) askUndo(o session.UndoOptions, u session.Undone) {
 			ask.Choice{Key: "c", Text: "undo only the conversation", Allow: true})
 	}
 	choices = append(choices, ask.Choice{Key: "n", Text: "no"})
-	q := ask.Question{Kind: "undo", Who: "Reins", Title: "Undo the last prompt?", Rows: rows, Choices: choices}
+	q := ask.Question{
+		Kind:    "undo",
+		Who:     "Reins",
+		Title:   "Undo the last prompt?",
+		Rows:    rows,
+		Choices: choices,
+	}
 	a.ask(q, func(answer ask.Answer) {
 		switch answer.Choice {
 		case "f":

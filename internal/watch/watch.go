@@ -69,7 +69,8 @@ func temporary(name string) bool {
 	case ".swp", ".swo", ".swx", ".tmp":
 		return true
 	}
-	return name == "4913" || strings.HasSuffix(name, "~") || strings.HasPrefix(name, ".#") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
+	return name == "4913" || strings.HasSuffix(name, "~") || strings.HasPrefix(name, ".#") ||
+		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
 }
 
 // Wait waits until the files differ from a state and no longer change. It returns the new state.

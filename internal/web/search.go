@@ -99,7 +99,6 @@ type searchIn struct {
 
 func (e engine) tool(limit time.Duration) tool.Tool {
 	return tool.New(tool.Spec{
-
 		Name:        "web_search",
 		Version:     "1.0.0",
 		Description: "Search the web. Returns titles, URLs and snippets.",

@@ -41,7 +41,6 @@ func (c Config) triggerTool() (tool.Tool, error) {
 	}
 	names := slices.Sorted(maps.Keys(c.Triggers))
 	return tool.New(tool.Spec{
-
 		Name:        "remote_trigger",
 		Version:     "1.0.0",
 		OpenWorld:   true,

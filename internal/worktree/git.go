@@ -44,7 +44,6 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 		options = append(options, "--work-tree="+g.tree)
 	}
 	c := env.Command{
-
 		Args:      append(options, args...),
 		Dir:       g.dir,
 		Stdin:     strings.NewReader(g.stdin),

@@ -86,7 +86,6 @@ func (e Entry) open(c Config) (llm.Provider, error) {
 		return nil, llm.Errorf(llm.ErrConfiguration, "", "provider %s has no base URL", e.Name)
 	}
 	to := llm.Endpoint{
-
 		Name:       e.Name,
 		BaseURL:    e.BaseURL,
 		APIKey:     e.Key,

@@ -168,7 +168,6 @@ func (t target) unknown(model string) llm.Model {
 		m.Reasoning = true // it may be
 	}
 	return llm.Model{
-
 		ID:        model,
 		Provider:  t.provider,
 		Name:      cmp.Or(m.Name, model),

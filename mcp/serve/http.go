@@ -68,7 +68,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, c HTTPConfig) error 
 	requests, cancel := context.WithCancel(ctx)
 	defer cancel()
 	srv := &http.Server{
-
 		Handler:           h,
 		ReadHeaderTimeout: timeouts.header,
 		IdleTimeout:       idleTimeout,

@@ -83,7 +83,6 @@ func New(c Config) (*Server, error) {
 		c.Options.Capabilities = &sdk.ServerCapabilities{}
 	}
 	s := &Server{
-
 		config:   c,
 		slots:    make(chan struct{}, c.MaxCalls),
 		running:  make(map[*running]struct{}),

@@ -245,7 +245,6 @@ func (j *judge) effect(e shell.Effect, line string) policy.Decision {
 	strictest := j.reads()
 	for _, x := range e.Accesses {
 		d := j.file(file{
-
 			Access:  policy.Access{Kind: policy.Kind(x.Kind), Target: x.Path},
 			glob:    x.Glob,
 			deep:    x.Deep,

@@ -206,5 +206,9 @@ func (l *List) row(r Row, selected bool, width int) text.Line {
 	if detail == "" {
 		return line
 	}
-	return append(line, text.Span{Text: text.Blank(width - 2 - rule.Width(label) - rule.Width(detail)), Style: style}, text.Span{Text: detail, Style: dim})
+	return append(
+		line,
+		text.Span{Text: text.Blank(width - 2 - rule.Width(label) - rule.Width(detail)), Style: style},
+		text.Span{Text: detail, Style: dim},
+	)
 }

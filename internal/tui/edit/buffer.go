@@ -85,7 +85,13 @@ func (b *Buffer) replace(from, to int, s string) {
 	if from == to && s == "" {
 		return
 	}
-	c := change{at: from, old: strings.Clone(b.text[from:to]), new: s, before: b.caret, group: b.group}
+	c := change{
+		at:     from,
+		old:    strings.Clone(b.text[from:to]),
+		new:    s,
+		before: b.caret,
+		group:  b.group,
+	}
 	if n := len(b.done); n > 0 && b.done[n-1].continues(c) {
 		b.done[n-1].new += s
 	} else {

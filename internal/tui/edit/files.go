@@ -99,7 +99,12 @@ func newIndex(paths []string) *index {
 	for _, p := range paths {
 		size += len(p) + 1
 	}
-	x := &index{text: make([]byte, 0, size+size/8), ends: make([]uint32, 0, len(paths)), bases: make([]uint16, 0, len(paths)), masks: make([]uint64, 0, len(paths))}
+	x := &index{
+		text:  make([]byte, 0, size+size/8),
+		ends:  make([]uint32, 0, len(paths)),
+		bases: make([]uint16, 0, len(paths)),
+		masks: make([]uint64, 0, len(paths)),
+	}
 	seen := map[string]bool{".": true, "/": true, "": true}
 	var add func(p string)
 	add = func(p string) {

@@ -29,7 +29,13 @@ func (l *layout) of(b *Buffer, width int, rule text.Rule) {
 	if l.b == b && l.width == width && l.rule == rule && l.version == b.version && l.rows != nil {
 		return
 	}
-	*l = layout{b: b, width: width, rule: rule, version: b.version, rows: l.rows[:0]}
+	*l = layout{
+		b:       b,
+		width:   width,
+		rule:    rule,
+		version: b.version,
+		rows:    l.rows[:0],
+	}
 	for from := 0; ; {
 		line := b.line(from)
 		l.wrap(line)

@@ -23,7 +23,13 @@ import (
 //
 // A key that the file gives to one action is taken from the other actions of the context.
 func Read(name string, data []byte) (*Map, error) {
-	r := reader{name: name, data: data, m: Default(), bound: map[binding]int{}, emptied: map[Action]int{}}
+	r := reader{
+		name:    name,
+		data:    data,
+		m:       Default(),
+		bound:   map[binding]int{},
+		emptied: map[Action]int{},
+	}
 	if err := r.read(); err != nil {
 		return nil, err
 	}

@@ -106,7 +106,13 @@ func changes(diff string) []change {
 			pair = removed
 		case inside:
 			line = strings.TrimPrefix(line, " ")
-			out = append(out, change{sign: ' ', old: line, new: line, from: from, to: to})
+			out = append(out, change{
+				sign: ' ',
+				old:  line,
+				new:  line,
+				from: from,
+				to:   to,
+			})
 			from++
 			to++
 			left--
