@@ -43,6 +43,9 @@ type app struct {
 	arrived  atomic.Pointer[live] // a session that was opened, until the loop shows it
 	commands []edit.Command
 	info     session.Info
+	infos    int  // how often info was asked for
+	changing bool // the session is about to get info.Mode
+	steps    int  // how often the mode key was pressed before info was known
 	facts    []Fact
 	script   script
 

@@ -147,10 +147,13 @@ func (a *app) cancelKey() {
 // modes are the permission modes that a key chooses, in their order.
 var modes = []policy.Mode{policy.ModeDefault, policy.ModeAcceptEdits, policy.ModePlan, policy.ModeAuto}
 
-// nextMode changes the permission mode.
+// nextMode changes the permission mode. Two keys are two steps, also if the session has not taken the first one yet.
 func (a *app) nextMode() {
-	l := a.live
-	if l == nil {
+	if a.live == nil {
+		return
+	}
+	if a.info.ID == "" {
+		a.steps++ // until the mode is known
 		return
 	}
 	next := modes[0]
@@ -159,11 +162,25 @@ func (a *app) nextMode() {
 			next = modes[(i+1)%len(modes)]
 		}
 	}
-	a.info.Mode = next // until the session says so, so that two keys are two steps
+	a.info.Mode = next
+	if !a.changing {
+		a.changeMode(a.live)
+	}
+}
+
+// changeMode gives a session the mode that is shown, one change at a time, so that the last one counts.
+func (a *app) changeMode(l *live) {
+	mode := a.info.Mode
+	a.changing = true
 	a.do(func(ctx context.Context) func() {
-		err := l.Reconfigure(ctx, session.Settings{Mode: next})
+		err := l.Reconfigure(ctx, session.Settings{Mode: mode})
 		return func() {
+			a.changing = false
 			a.sayError(err)
+			if a.live == l && err == nil && a.info.Mode != mode {
+				a.changeMode(l)
+				return
+			}
 			a.refresh()
 		}
 	})

@@ -226,6 +226,8 @@ func (a *app) refresh() {
 	if l == nil {
 		return
 	}
+	a.infos++
+	n := a.infos
 	a.do(func(ctx context.Context) func() {
 		i, err := l.Info(ctx)
 		if err != nil {
@@ -236,8 +238,14 @@ func (a *app) refresh() {
 			facts = a.o.Facts(i)
 		}
 		return func() {
-			if a.live == l {
+			if a.live == l && n == a.infos { // otherwise, a newer answer comes
+				if a.changing {
+					i.Mode = a.info.Mode
+				}
 				a.info, a.facts = i, facts
+				for ; a.steps > 0; a.steps-- {
+					a.nextMode()
+				}
 				a.setTitle()
 				a.runScript()
 			}

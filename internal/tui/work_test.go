@@ -12,6 +12,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/dialog"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/llm/llmtest"
+	"github.com/reins-agent/reins/policy"
 )
 
 // slow is a turn that lasts until it is interrupted.
@@ -287,6 +288,25 @@ func TestRun_ModesChangeWithAKey(t *testing.T) {
 	r.sees("accepts edits")
 	r.press(shiftTab)
 	r.sees("plan mode")
+}
+
+func TestRun_TheLastOfManyModeKeysCounts(t *testing.T) {
+	t.Parallel()
+	r := start(t, 80, 24, nil)
+	r.sees("asks first")
+	for range 6 * len(modes) {
+		r.press(shiftTab)
+	}
+	r.press(shiftTab)
+	r.press(shiftTab)
+	r.sees("plan mode")
+	end := time.Now().Add(patient)
+	for i, err := r.handle.Info(t.Context()); i.Mode != policy.ModePlan; i, err = r.handle.Info(t.Context()) {
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("the session has mode %q (%v)", i.Mode, err)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func TestRun_AnUnknownCommandStaysInTheDraft(t *testing.T) {
