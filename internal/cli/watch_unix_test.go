@@ -62,7 +62,7 @@ func TestWatch_FollowsCommentsInOneSession(t *testing.T) {
 	if got := strings.Join(c.lines("out"), " "); got != "one two" {
 		t.Errorf("the agent wrote %q, want one two:\n%s", got, text)
 	}
-	if list, err := filepath.Glob(filepath.Join(homeOf(c.cmd), ".local/state/reins/sessions/[a-z]*")); len(list) != 1 || err != nil {
+	if list, err := filepath.Glob(filepath.Join(homeOf(c.cmd), ".local/state/reins/sessions/[a-z2-7]*")); len(list) != 1 || err != nil {
 		t.Errorf("there are sessions %v, %v; want one", list, err)
 	}
 }
