@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/reins-agent/reins/coding"
 	"github.com/reins-agent/reins/policy"
@@ -139,8 +140,20 @@ func (o run) view(h Host) (face, error) {
 const tierHelp = "tools that the model sees from the start: lean (only four, with a short prompt), core, advanced or all; " +
 	"from core on, it can search for the others"
 
+// flags defines the flags of "reins run".
 func (o *run) flags(h Host, cmd *cobra.Command) {
 	f := cmd.Flags()
+	o.modelFlags(f)
+	o.workFlags(f)
+	o.resultFlags(f)
+	o.permissionFlags(f)
+	o.sessionFlags(f)
+	o.boxed.flags(cmd)
+	o.complete(h, cmd)
+}
+
+// modelFlags define how the model is called.
+func (o *run) modelFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.effort, "effort", "", effortHelp)
 	f.StringVar(
 		&o.cacheTTL,
@@ -160,6 +173,16 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 		"",
 		"what the provider shows of the model's thinking: summarized, omitted, or updates (default: summaries, if the provider has them)",
 	)
+	f.StringSliceVar(
+		&o.fallback,
+		"fallback",
+		nil,
+		"models to switch to, in this order, if the model fails three times, does not exist or refuses to answer",
+	)
+}
+
+// workFlags define where and with what the agent works, and its limits.
+func (o *run) workFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.dir, "cwd", "", "run in directory `DIR` (default: the current directory)")
 	f.StringArrayVar(&o.mcpConfig, "mcp-config", nil, "also use the MCP servers in `FILE`; can be repeated")
 	f.BoolVar(&o.noMCP, "no-mcp", false, "do not use MCP servers")
@@ -186,11 +209,19 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 	f.StringArrayVarP(&o.files, "file", "f", nil, "attach the text or image in `FILE` to the prompt; can be repeated")
 	f.StringSliceVar(&o.allow, "tool-allow", nil, "offer only these tools (default: all tools of the profile)")
 	f.StringSliceVar(&o.deny, "tool-deny", nil, "do not offer these tools")
+}
+
+// resultFlags define what the run leaves and prints.
+func (o *run) resultFlags(f *pflag.FlagSet) {
 	o.level.flags(f)
 	f.StringVar(&o.output, "output", "text", "output format: text, json (the result) or stream-json (every event, then the result)")
 	f.StringVar(&o.schema, "json-schema", "", "require a result that matches the JSON Schema in `FILE`, and print only that as JSON")
 	f.BoolVar(&o.inTree, "worktree", false, "work in a new git worktree of the last commit, and leave the changes as a branch")
 	o.attempts.flags(f)
+}
+
+// permissionFlags define what the agent may do, and who is asked.
+func (o *run) permissionFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.mode, "mode", string(policy.ModeDefault), modeHelp)
 	f.StringVar(&o.rules, "rules", "", rulesHelp+", in addition to the configuration")
 	f.BoolVar(&o.yes, "yes", false, "approve everything that needs approval; deny rules, protected paths and the sandbox still apply")
@@ -207,6 +238,10 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 		"without a terminal, wait until \"reins approve\" or \"reins attach\" answers, instead of refusing the call",
 	)
 	f.BoolVar(&o.trust, "trust", false, "trust the project for this run, regardless of \"reins trust\"")
+}
+
+// sessionFlags define which session the run continues, and how long it stays.
+func (o *run) sessionFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.resume, "resume", "", "continue the session `ID`, which can be a unique prefix or \"latest\"")
 	f.BoolVar(&o.continueLast, "continue", false, "continue the last session of this directory, or else of the nearest parent directory")
 	f.StringVar(&o.fork, "fork", "", "continue a copy of the session `ID[@SEQ]`, up to record SEQ if given")
@@ -228,13 +263,10 @@ func (o *run) flags(h Host, cmd *cobra.Command) {
 		"accept signed webhooks at `ADDR`, such as 127.0.0.1:8080, as messages to the agent; implies --keep-running",
 	)
 	f.StringVar(&o.secretEnv, "webhook-secret-env", "REINS_WEBHOOK_SECRET", "environment variable `VAR` with the webhook secret for --listen")
-	f.StringSliceVar(
-		&o.fallback,
-		"fallback",
-		nil,
-		"models to switch to, in this order, if the model fails three times, does not exist or refuses to answer",
-	)
-	o.boxed.flags(cmd)
+}
+
+// complete defines how shells complete the flags.
+func (o *run) complete(h Host, cmd *cobra.Command) {
 	completeFlag(cmd, "resume", completeSessions(h, anyNumber))
 	completeFlag(cmd, "fork", completeSessions(h, anyNumber))
 	completeWords(cmd, "profile", "openai", "anthropic", "gemini", "generic")
