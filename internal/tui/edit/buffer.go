@@ -13,7 +13,7 @@ const (
 	maxKills   = 20
 )
 
-// Buffer is a text with a caret, which stands between two clusters, and with its earlier states. A character of the text
+// Buffer is a text with a caret, which stands between two clusters, and with its earlier states. A text character
 // may stand for a fold: see [Fold].
 type Buffer struct {
 	text  string
@@ -21,7 +21,7 @@ type Buffer struct {
 	folds []Fold
 
 	done, undone []change
-	group        int  // of the next change
+	group        int  // for the next change
 	held         bool // all changes belong to one group
 	last         operation
 
@@ -33,7 +33,7 @@ type Buffer struct {
 	version int // counts changes
 }
 
-// span is a part of the text.
+// span is a text range.
 type span struct{ from, to int }
 
 // change replaced old by new.
@@ -41,10 +41,10 @@ type change struct {
 	at       int
 	old, new string
 	before   int // caret
-	group    int // changes of a group are undone together
+	group    int // a group's changes are undone together
 }
 
-// operation is the kind of the last operation, which some others continue.
+// operation is what was done last, which some operations continue.
 type operation int
 
 const (
@@ -80,7 +80,7 @@ func (b *Buffer) release() {
 	b.last = other
 }
 
-// replace replaces a part of the text, and sets the caret after it.
+// replace replaces a text range, and sets the caret after it.
 func (b *Buffer) replace(from, to int, s string) {
 	if from == to && s == "" {
 		return
@@ -111,7 +111,7 @@ func (d change) continues(c change) bool {
 	return d.group == c.group && d.old == "" && c.old == "" && d.at+len(d.new) == c.at
 }
 
-// forget drops the oldest half of the changes, in whole groups.
+// forget drops the older changes, in whole groups, until half is left.
 func (b *Buffer) forget() {
 	n := len(b.done) / 2
 	for n < len(b.done) && b.done[n].group == b.done[n-1].group {
@@ -156,7 +156,7 @@ func (b *Buffer) redo() bool {
 	return true
 }
 
-// next returns the end of the cluster at a position.
+// next returns where the cluster at a position ends.
 func (b *Buffer) next(at int) int {
 	if at >= len(b.text) {
 		return len(b.text)
@@ -164,7 +164,7 @@ func (b *Buffer) next(at int) int {
 	return at + len(cluster(b.text[at:]))
 }
 
-// prev returns the start of the cluster before a position.
+// prev returns where the cluster before a position starts.
 func (b *Buffer) prev(at int) int {
 	if at <= 0 {
 		return 0
@@ -201,7 +201,7 @@ func (b *Buffer) safe(at int) int {
 	return 0
 }
 
-// cluster returns the first cluster of a text that is not empty. A line break and a fold are clusters.
+// cluster returns a non-empty text's first cluster. A line break and a fold are clusters.
 func cluster(s string) string {
 	if r, n := utf8.DecodeRuneInString(s); isFold(r) {
 		return s[:n]
@@ -224,7 +224,7 @@ func (b *Buffer) line(at int) span {
 	return span{from, len(b.text)}
 }
 
-// class is the kind of a character in a word motion.
+// class is a character's kind in word motions.
 type class int
 
 const (
@@ -247,7 +247,7 @@ func classOf(s string) class {
 	return punctuation
 }
 
-// wordLeft returns the start of the word before a position.
+// wordLeft returns where the word before a position starts.
 func (b *Buffer) wordLeft(at int) int {
 	inside := false
 	for at > 0 {
@@ -265,7 +265,7 @@ func (b *Buffer) wordLeft(at int) int {
 	return at
 }
 
-// wordRight returns the end of the word after a position.
+// wordRight returns where the word after a position ends.
 func (b *Buffer) wordRight(at int) int {
 	inside := false
 	for at < len(b.text) {
@@ -289,13 +289,13 @@ func (b *Buffer) move(at int) {
 	b.caret = at
 }
 
-// remove deletes a part of the text.
+// remove deletes a text range.
 func (b *Buffer) remove(from, to int) {
 	b.begin(other)
 	b.replace(from, to, "")
 }
 
-// kill deletes a part of the text that can be yanked. A kill right after another one adds to it.
+// kill deletes a text range that can be yanked. A kill right after another kill adds to it.
 func (b *Buffer) kill(from, to int) {
 	more := b.last == killing
 	at := b.caret

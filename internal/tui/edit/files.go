@@ -13,8 +13,8 @@ import (
 // staleAfter is the age at which an index is built again, when it is used.
 const staleAfter = 30 * time.Second
 
-// Files finds the files of a project in an index in memory. The index is built in the background when it is used for the
-// first time, and again when it is used and older than 30 seconds: never because of a turn of the agent.
+// Files finds project files in an index in memory. The index is built in the background at its first use, and again when it
+// is used and older than 30 seconds: never because the agent works.
 type Files struct {
 	list    func(ctx context.Context) ([]string, error)
 	changed func()
@@ -22,7 +22,7 @@ type Files struct {
 	mu     sync.Mutex
 	index  *index
 	built  time.Time
-	stop   context.CancelFunc // of a build in progress
+	stop   context.CancelFunc // ends a build in progress
 	done   sync.WaitGroup
 	closed bool
 }
@@ -84,8 +84,8 @@ func (f *Files) build(ctx context.Context) {
 // index is a list of paths in one block of memory.
 type index struct {
 	text   []byte   // the paths, each with a line break
-	ends   []uint32 // of the paths
-	bases  []uint16 // lengths of the last elements
+	ends   []uint32 // where each path ends
+	bases  []uint16 // last elements' lengths
 	masks  []uint64 // which characters a path has
 	narrow struct { // the paths that match a query, which may match a longer one
 		query string
@@ -131,7 +131,7 @@ func newIndex(paths []string) *index {
 	return x
 }
 
-// base returns the last element of a path, with the slash of a directory.
+// base returns a path's last element, with a directory's slash.
 func base(p string) string {
 	return p[strings.LastIndexByte(strings.TrimSuffix(p, "/"), '/')+1:]
 }
@@ -148,10 +148,10 @@ func appendLower[S string | []byte](b []byte, s S) []byte {
 	return b
 }
 
-// capital marks paths with capitals in their masks, where no character of a path is.
+// capital marks paths with capitals in their masks, where no path character is.
 const capital = 1 << ('\n' & 63)
 
-// mask returns a set of the characters of a text in lower case.
+// mask returns a text's set of lower-case characters.
 func mask(s []byte) (m uint64) {
 	for _, c := range s {
 		m |= 1 << (c & 63)
@@ -165,7 +165,7 @@ const (
 	rankPrefix         // it begins with the query
 	rankPart           // a part of it, after a separator or a capital
 	rankInside         // a part of it
-	rankPath           // a part of the path
+	rankPath           // a path part
 	rankLetters        // the last element has the letters in order
 	rankAcross         // the path has the letters in order
 )
@@ -200,7 +200,7 @@ func (x *index) find(query string, limit int) []Found {
 	return out
 }
 
-// matching finds the best matches of a query.
+// matching finds a query's best matches.
 type matching struct {
 	x       *index
 	q       []byte
@@ -248,7 +248,7 @@ func (x *index) path(i int) []byte {
 	return x.text[from:x.ends[i]]
 }
 
-// rankOf ranks a path that has the letters of a query. The path is also given in lower case. Ranks after worst are not
+// rankOf ranks a path that has a query's letters. The path is also given in lower case. Ranks after worst are not
 // told from each other.
 func rankOf(p, low []byte, size int, q []byte, worst int) int {
 	if len(q) == 0 {
@@ -274,13 +274,13 @@ func rankOf(p, low []byte, size int, q []byte, worst int) int {
 	return rankAcross
 }
 
-// startsPart reports whether a part of a name starts at a position.
+// startsPart reports whether a name part starts at a position.
 func startsPart(name []byte, at int) bool {
 	c, before := name[at], name[at-1]
 	return strings.IndexByte("_-. ", before) >= 0 || 'A' <= c && c <= 'Z' && !('A' <= before && before <= 'Z')
 }
 
-// hasLetters reports whether a text has the characters of a query in order.
+// hasLetters reports whether a text has a query's characters in order.
 func hasLetters(s, q []byte) bool {
 	for _, c := range q {
 		at := bytes.IndexByte(s, c)

@@ -1,4 +1,4 @@
-// Package pager shows long texts in a window: whole outputs, help, costs, and the diff of a session.
+// Package pager shows long texts in a window: whole outputs, help, costs, and a session's diff.
 package pager
 
 import (
@@ -11,7 +11,7 @@ import (
 // maxRows is how many laid out rows stay in memory beside the rows on the screen.
 const maxRows = 4096
 
-// Section is a part of what a pager shows, such as a file of a diff.
+// Section is a part with a title, such as one file in a diff.
 type Section struct {
 	Title  string
 	Blocks []render.Block
@@ -21,7 +21,7 @@ type Section struct {
 type Pager struct {
 	sections []Section
 	blocks   []render.Block
-	starts   []int // the first block of each section
+	starts   []int // each section's first block
 	layout   render.Layout
 	height   int
 
@@ -35,10 +35,10 @@ type Pager struct {
 	match place  // the current match
 }
 
-// place is a row of a block.
+// place is a row in a block.
 type place struct{ block, row int }
 
-// New returns a pager that shows the first row of the first section.
+// New returns a pager that shows the first section's first row.
 func New(sections ...Section) *Pager {
 	p := &Pager{sections: sections, height: 24, layout: render.Layout{Width: 80}}
 	for _, s := range sections {
@@ -58,7 +58,7 @@ func Text(title, s string) Section { return Section{title, render.Plain(text.Uns
 // Markdown returns a section with Markdown.
 func Markdown(title, s string) Section { return Section{title, render.Parse(s)} }
 
-// Titles returns the titles of the sections.
+// Titles returns the section titles.
 func (p *Pager) Titles() []string {
 	list := make([]string, len(p.sections))
 	for i, s := range p.sections {
@@ -71,7 +71,7 @@ func (p *Pager) forget() {
 	p.rows, p.used, p.kept = make([][]text.Line, len(p.blocks)), make([]uint64, len(p.blocks)), 0
 }
 
-// Resize changes the size of the window.
+// Resize changes the window size.
 func (p *Pager) Resize(width, height int) {
 	width, p.height = max(width, 1), max(height, 1)
 	if width != p.layout.Width {
@@ -88,7 +88,7 @@ func (p *Pager) SetRule(r text.Rule) {
 	}
 }
 
-// block returns the rows of a block, with the blank line before it.
+// block returns a block's rows, with the blank line before it.
 func (p *Pager) block(i int) []text.Line {
 	p.used[i] = p.clock
 	if p.rows[i] == nil {
@@ -105,7 +105,7 @@ func (p *Pager) block(i int) []text.Line {
 	return p.rows[i]
 }
 
-// Lines returns the rows of the window: as many as it is high.
+// Lines returns the window's rows: as many as it is high.
 func (p *Pager) Lines() []text.Line {
 	p.clock++
 	p.place()
@@ -203,7 +203,7 @@ func (p *Pager) Top() { p.top = place{} }
 // Bottom moves the window to the last row.
 func (p *Pager) Bottom() { p.top = place{block: len(p.blocks)} }
 
-// Section returns the number of the section at the top of the window.
+// Section returns the number that the top section has.
 func (p *Pager) Section() int {
 	p.place()
 	n := 0
@@ -272,7 +272,7 @@ func (p *Pager) Next(n int) bool {
 	return false
 }
 
-// in returns the row of the first match in a block, in the direction of the search. The search begins in its block 0
+// in returns the row with a block's first match, in the search direction. The search begins in its block 0
 // and ends there.
 func (p *Pager) in(block, i, step int) (row int, ok bool) {
 	for _, m := range render.Find(p.block(block), p.query) {

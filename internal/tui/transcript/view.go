@@ -1,4 +1,4 @@
-// Package transcript shows the conversation of a session in a window: it scrolls, searches, folds and copies.
+// Package transcript shows a session's conversation in a window: it scrolls, searches, folds and copies.
 //
 // It lays out only what the window shows, and forgets what the window has not shown for a while. All positions are
 // relative to items, so that nothing that the reader sees moves when other items change or get their real height.
@@ -16,13 +16,13 @@ import (
 // maxRows is how many laid out rows stay in memory beside the rows on the screen.
 const maxRows = 4096
 
-// View is a window on the conversation of a session. It is not safe for concurrent use.
+// View is a window on a session's conversation. It is not safe for concurrent use.
 type View struct {
 	state   *view.State
 	layout  render.Layout
 	height  int
 	entries []entry
-	durable int // items of the state that are in entries for good
+	durable int // state items that are in entries for good
 
 	agent string // whose items are shown, unless every is set
 	every bool
@@ -47,14 +47,14 @@ type entry struct {
 	item    int // index in the state
 	kind    view.Kind
 	agent   string
-	bytes   int32 // of its text
-	lines   int32 // of its text
+	bytes   int32 // text size
+	lines   int32 // text lines
 	height  int32 // known rows, or 0
 	running bool
 	body    *body
 }
 
-// body is what was laid out of an item.
+// body is an item's layout as far as it was needed.
 type body struct {
 	*render.Body
 	rows [][]text.Line // by block; nil if not laid out
@@ -64,10 +64,10 @@ type body struct {
 	prev view.Key      // the entry before it
 }
 
-// place is a row of a block of an entry.
+// place is a row in an entry's block.
 type place struct{ entry, block, row int }
 
-// New returns a view of a session. It shows the end of the main agent's conversation.
+// New returns a session view. It shows where the main agent's conversation ends.
 func New(s *view.State) *View {
 	v := &View{state: s, follow: true, eye: -1, override: make(map[view.Key]bool)}
 	v.layout.Width, v.height = 80, 24
@@ -75,14 +75,14 @@ func New(s *view.State) *View {
 	return v
 }
 
-// Reset shows another state of the session, such as one that was loaded again. It keeps the reader's place if it can.
+// Reset shows another session state, such as a state that was loaded again. It keeps the reader's place if it can.
 func (v *View) Reset(s *view.State) {
 	key := v.topKey()
 	v.state = s
 	v.reload(key)
 }
 
-// Resize changes the size of the window. The row at the top keeps its text.
+// Resize changes the window size. The row at the top keeps its text.
 func (v *View) Resize(width, height int) {
 	width, height = max(width, 1), max(height, 1)
 	if width != v.layout.Width {
@@ -106,7 +106,7 @@ func (v *View) SetRule(r text.Rule) {
 	}
 }
 
-// Width returns the width of the window.
+// Width returns the window width.
 func (v *View) Width() int { return v.layout.Width }
 
 // Show chooses whose items are shown: an agent's ("" is the main agent), or those of every agent.
@@ -180,14 +180,14 @@ func (v *View) Sync(changed []view.Key) {
 	v.find.stale = true
 }
 
-// neighbor drops what was laid out below another entry than the one that is above it now.
+// neighbor drops an entry's layout if another entry is above it now.
 func (v *View) neighbor(e int) {
 	if en := &v.entries[e]; en.body != nil && en.body.prev != v.above(e) {
 		v.drop(en)
 	}
 }
 
-// above returns the key of the entry above an entry.
+// above returns the key that belongs to the entry above.
 func (v *View) above(e int) view.Key {
 	if e == 0 {
 		return ""
@@ -195,7 +195,7 @@ func (v *View) above(e int) view.Key {
 	return v.entries[e-1].key
 }
 
-// entryOf returns the entry of an item, or the next one.
+// entryOf returns an item's entry, or the next entry.
 func (v *View) entryOf(item int) (at int, ok bool) {
 	return slices.BinarySearchFunc(v.entries, item, func(e entry, item int) int { return e.item - item })
 }
@@ -209,7 +209,7 @@ func (v *View) load(e int, changed bool) {
 	}
 }
 
-// measure estimates the height of an item.
+// measure estimates an item's height.
 func (v *View) measure(e int, item view.Item) {
 	en := &v.entries[e]
 	en.height, en.running = 0, false
@@ -227,7 +227,7 @@ func (v *View) measure(e int, item view.Item) {
 	}
 }
 
-// estimate returns the height of an entry, or an estimate.
+// estimate returns an entry's height, or an estimate.
 func (v *View) estimate(e *entry) int {
 	if e.height > 0 {
 		return int(e.height)
@@ -235,7 +235,7 @@ func (v *View) estimate(e *entry) int {
 	return int(e.lines) + int(e.bytes)/max(v.layout.Width*3/5, 1)
 }
 
-// update changes the body of an item that changed.
+// update lays out a changed item again.
 func (v *View) update(e int, item view.Item) {
 	en := &v.entries[e]
 	from, ok := en.body.Write(item)
@@ -280,7 +280,7 @@ func (v *View) forgetAll() {
 // expanded reports whether an item is unfolded.
 func (v *View) expanded(key view.Key) bool { return v.expand != v.override[key] || key == v.peek }
 
-// bodyOf returns the body of an entry.
+// bodyOf returns an entry's body.
 func (v *View) bodyOf(e int) *body {
 	en := &v.entries[e]
 	if en.body == nil {
@@ -308,7 +308,7 @@ func (v *View) label(path string) string {
 	return "main"
 }
 
-// block returns the rows of a block, with the blank line before it.
+// block returns a block's rows, with the blank line before it.
 func (v *View) block(e, i int) []text.Line {
 	b := v.bodyOf(e)
 	if i >= len(b.rows) {
@@ -364,7 +364,7 @@ func (v *View) trim() {
 	}
 }
 
-// settle remembers the height of an entry that was laid out as a whole.
+// settle remembers an entry's height after its whole layout.
 func (v *View) settle(e *entry) {
 	n := 0
 	for _, r := range e.body.rows {
@@ -376,7 +376,7 @@ func (v *View) settle(e *entry) {
 	e.height = int32(n)
 }
 
-// Lines returns the rows of the window: as many as it is high.
+// Lines returns the window's rows: as many as it is high.
 func (v *View) Lines(now time.Time) []text.Line {
 	v.clock++
 	v.tick(now)
@@ -397,7 +397,7 @@ func (v *View) Lines(now time.Time) []text.Line {
 	return out
 }
 
-// after returns the start of the next block.
+// after returns where the next block starts.
 func (v *View) after(p place) place {
 	p.block, p.row = p.block+1, 0
 	if p.block >= len(v.bodyOf(p.entry).rows) {
