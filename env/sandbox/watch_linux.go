@@ -374,9 +374,10 @@ func (b *Box) settle(after time.Duration) {
 		case b.started != started:
 			b.settle(settleTime)
 		default:
+			running := b.populated() // before inspecting: the last process may create something and exit in between
 			b.inspectAll()
 			b.blockLinks()
-			if b.empty = !b.populated(); !b.empty {
+			if b.empty = !running; running {
 				b.settle(min(2*after, maxSettleTime))
 			}
 		}

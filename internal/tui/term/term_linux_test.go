@@ -232,8 +232,9 @@ func TestTerminal_ACrashIsReportedOnTheRestoredScreen(t *testing.T) {
 	s := start(t)
 	s.send("g")
 	s.end()
-	if got := s.screen.Text(); !strings.Contains(got, "panic: in another goroutine") {
-		t.Errorf("the screen shows\n%s\nwant the panic", got)
+	got := s.screen.Text()
+	if !strings.HasPrefix(got, "panic: in another goroutine\n") || strings.Count(got, "[running]") != 1 {
+		t.Errorf("the screen shows\n%s\nwant one report of the panic from the first line on", got)
 	}
 }
 

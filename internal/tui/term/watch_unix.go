@@ -13,7 +13,8 @@ import (
 )
 
 // watchdog is a shell that restores the terminal when this process ends without having done so, and then prints the report
-// of a crash. It holds nothing but the terminal and a pipe.
+// of a crash. It holds nothing but the terminal and a pipe. The Go runtime writes the report to the pipe and to standard error
+// at once, so the watchdog waits for the end of the report: the copy on standard error is gone with the alternate screen.
 type watchdog struct {
 	cmd  *exec.Cmd
 	pipe *os.File
@@ -23,9 +24,10 @@ type watchdog struct {
 const watchScript = `trap "" HUP INT QUIT TERM TSTP
 IFS= read -r line
 [ "$line" = quit ] && exit
+rest=$(cat)
 printf %s "$1"
 stty "$2" <&1 2>/dev/null || stty sane <&1
-[ -n "$line" ] && printf '%s\n' "$line" && exec cat`
+[ -n "$line" ] && printf '%s\n%s\n' "$line" "$rest"`
 
 // startWatchdog starts a watchdog. Without a shell there is none.
 func startWatchdog(out *os.File, leave string, raw *rawState) *watchdog {
