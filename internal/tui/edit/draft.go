@@ -144,7 +144,7 @@ func (f *DraftFile) release() error {
 	if f == nil {
 		return nil
 	}
-	return f.lock.Close()
+	return errors.Join(filelock.Unlock(f.lock), f.lock.Close()) // a process that is being forked has the file too
 }
 
 // read returns the saved draft, which is empty if it cannot be read.
@@ -216,7 +216,7 @@ func (f *DraftFile) Close() error {
 	if f.timer != nil {
 		f.timer.Stop()
 	}
-	err := errors.Join(f.err, f.lock.Close())
+	err := errors.Join(f.err, f.release())
 	f.lock = nil
 	return err
 }
