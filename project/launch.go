@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -130,8 +131,12 @@ func (s Server) Command() string {
 	return show.OneLine(wire.Redact(strings.Join(append(append(words, s.File.Command), s.File.Args...), " ")))
 }
 
-// AskToLeave asks the user whether a server, which a program such as npx starts, may run outside the sandbox.
+// AskToLeave asks the user whether a server, which a program such as npx starts, may run outside the sandbox. With
+// ErrUndecided, the server is not used, and the user is asked again the next time.
 type AskToLeave func(s Server, program string) (bool, error)
+
+// ErrUndecided means that the user answers later; see [Project.AllowServer].
+var ErrUndecided = errors.New("the user has not answered yet")
 
 // PermitServers decides about servers whose launcher cannot work in the sandbox: they leave it if the user has permitted
 // that for the project, and are not used otherwise. ask is nil if the user cannot be asked.
@@ -155,22 +160,24 @@ func (p *Project) PermitServers(list []Server, box sandbox.Config, ask AskToLeav
 // permit decides about one server.
 func (p *Project) permit(f *Server, name string, container bool, ask AskToLeave) error {
 	memory := p.serverMemory()
-	r := memory.get(*f)
+	r, later := memory.get(*f), false
 	if r.Allowed == nil && ask != nil {
 		yes, err := ask(*f, name)
-		if err != nil {
+		if later = errors.Is(err, ErrUndecided); err != nil && !later {
 			return err
 		}
-		r.Allowed = &yes
-		if err := memory.set(r); err != nil {
-			return fmt.Errorf("cannot save the answer: %w", err)
+		if !later {
+			r.Allowed = &yes
+			if err := memory.set(r); err != nil {
+				return fmt.Errorf("cannot save the answer: %w", err)
+			}
 		}
 	}
 	if r.Allowed != nil && *r.Allowed {
 		f.Server.Unconfined = true
 		return nil
 	}
-	f.Leaves, f.Inactive = r.Allowed == nil, name+" needs the network, which the sandbox does not have"
+	f.Leaves, f.Inactive = r.Allowed == nil && !later, name+" needs the network, which the sandbox does not have"
 	if container {
 		f.Inactive = name + " cannot start containers in the sandbox"
 	}

@@ -46,6 +46,8 @@ func TestReins_TheStatusLineIsOnlyTheUsers(t *testing.T) {
 		map[string]string{"config.toml": "[terminal]\nstatus = ['script', 'mode']\nstatus_command = 'echo on duty'\n"},
 		map[string]string{".reins/config.toml": "[terminal]\nstatus = ['model']\nstatus_command = 'touch " + mark + "; echo stolen'\n"})
 	s := emulate(t, cmd, 80, 24)
+	s.sees("trust the files")
+	s.answers("n")
 	s.sees("on duty · asks first")
 	s.sends("ping")
 	s.sees("pong")

@@ -54,8 +54,9 @@ type opener struct {
 
 	working context.Context // of all work; nil for faces that interrupt it with Handle.Interrupt
 
-	asker   *asker   // asks on the terminal before there is a session
-	standby *standby // with --keep-running
+	asker   *asker     // asks on the terminal before there is a session
+	leaving []decision // about servers that need to leave the sandbox
+	standby *standby   // with --keep-running
 
 	words string // the part of the first prompt that was typed on the command line
 

@@ -42,6 +42,7 @@ type run struct {
 	yes          bool
 	reads        bool // deny what changes something
 	trust        bool
+	asksLater    bool // the session asks what the user must decide about the project
 	mode, rules  string
 	boxed        boxFlags
 	project      *project.Project // loaded by configure

@@ -107,7 +107,7 @@ func (r *opener) sessionOptions(ctx context.Context) project.SessionOptions {
 		NoSave:     o.noSave,
 		NoMCP:      o.noMCP,
 		Servers:    r.tools,
-		Leave:      r.asker.launcher(ctx),
+		Leave:      r.launcher(ctx),
 		Secrets:    []string{o.secretEnv},
 		Worktree:   o.tree,
 	}

@@ -125,7 +125,14 @@ func (o *run) configure(h Host, session event.Meta) error {
 	if err != nil {
 		return err
 	}
-	options.Once, options.Resumed = true, session
+	options.Once, options.Resumed = !o.asksLater, session
+	if say := options.Note; o.asksLater {
+		options.Note = func(n project.Note) {
+			if n.Kind != project.NoteTrust {
+				say(n)
+			}
+		}
+	}
 	if o.trust {
 		options.Trust = project.TrustYes
 	}

@@ -93,7 +93,7 @@ func (f *interactive) offScreen(cmd *cobra.Command, args []string) error {
 // show shows the session that the flags name.
 func (f *interactive) show(ctx context.Context, h Host, prompt string) error {
 	w := newWindow(h, f.run)
-	w.given = prompt
+	w.given, w.flags.asksLater = prompt, true
 	o, err := w.options()
 	if err != nil {
 		return err
@@ -133,8 +133,9 @@ type window struct {
 	given string
 	notes *tui.Notes
 
-	mu    sync.Mutex
-	shown *opener // the last one
+	mu     sync.Mutex
+	shown  *opener // the last one
+	settle func()  // what it asks; see [opener.decide]
 }
 
 func newWindow(h Host, flags run) *window {
@@ -269,11 +270,18 @@ func (w *window) open(ctx context.Context, id string) (session.Handle, error) {
 }
 
 func (w *window) with(ctx context.Context, flags run) (session.Handle, error) {
+	if w.settle != nil {
+		w.settle()
+		w.settle = nil
+	}
 	o := newOpener(w.host, flags)
 	o.given = w.given
 	s, err := o.open(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if flags.asksLater {
+		w.settle = o.decide(ctx, s.Local)
 	}
 	w.mu.Lock()
 	w.shown = o

@@ -89,16 +89,39 @@ func (s *Store) Trust(p Project) error {
 
 // Notice reports whether a project has a file that it did not have, with this content, when Notice was called before, and
 // remembers its files. If it cannot remember them, they are new again the next time.
-func (s *Store) Notice(p Project) (isNew bool, err error) {
+func (s *Store) Notice(p Project) (isNew bool, err error) { return s.remember(p, noticedSuffix) }
+
+// Decline remembers that the user does not trust a project with its present files.
+func (s *Store) Decline(p Project) error {
+	_, err := s.remember(p, declinedSuffix)
+	return err
+}
+
+// Allowed returns why a project cannot be trusted, or nil.
+func (s *Store) Allowed(p Project) error { return s.outside(p.Root) }
+
+// Declined reports whether the user does not trust a project with its present files.
+func (s *Store) Declined(p Project) bool {
+	_, isNew := s.remembered(p, declinedSuffix)
+	return !isNew
+}
+
+// remembered returns what is remembered about a project, and whether the project has a file besides.
+func (s *Store) remembered(p Project, suffix string) (seen record, isNew bool) {
+	seen, err := readRecord(s.name(p.Root, suffix))
+	if err != nil {
+		seen = record{} // a damaged file is replaced
+	}
+	return seen, slices.ContainsFunc(p.Files, func(f File) bool { return !slices.Contains(seen.Files, f) })
+}
+
+// remember remembers a project's files, and reports whether there is a file that was not remembered before.
+func (s *Store) remember(p Project, suffix string) (isNew bool, err error) {
 	if err := s.outside(p.Root); err != nil {
 		return true, err
 	}
-	name := strings.TrimSuffix(s.file(p.Root), suffix) + noticedSuffix
-	seen, err := readRecord(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		seen = record{} // a damaged file is replaced
-	}
-	if !slices.ContainsFunc(p.Files, func(f File) bool { return !slices.Contains(seen.Files, f) }) {
+	seen, isNew := s.remembered(p, suffix)
+	if !isNew {
 		return false, nil
 	}
 	r := record{Root: p.Root, Time: time.Now().UTC().Truncate(time.Second), Files: p.Files}
@@ -107,7 +130,7 @@ func (s *Store) Notice(p Project) (isNew bool, err error) {
 			r.Files = append(r.Files, f)
 		}
 	}
-	return true, s.write(name, r)
+	return true, s.write(s.name(p.Root, suffix), r)
 }
 
 // Untrust stops trusting a directory's project. It reports whether the project was trusted.
@@ -170,14 +193,19 @@ func (s *Store) outside(root string) error {
 	}
 }
 
-// File name suffixes: the user's decision about a project, and the project's files that a run has named.
+// File name suffixes: the files that the user trusts, those that a run has named, and those that the user was asked about
+// and does not trust.
 const (
-	suffix        = ".json"
-	noticedSuffix = ".noticed"
+	suffix         = ".json"
+	noticedSuffix  = ".noticed"
+	declinedSuffix = ".declined"
 )
 
 // file returns the name of a project's record.
-func (s *Store) file(root string) string {
+func (s *Store) file(root string) string { return s.name(root, suffix) }
+
+// name returns the name of a file about a project.
+func (s *Store) name(root, suffix string) string {
 	sum := sha256.Sum256([]byte(root))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+suffix)
 }

@@ -85,6 +85,8 @@ type live struct {
 	done   chan struct{}
 	end    error // why the events ended
 	ended  bool
+
+	decided bool // the user agreed to something that takes effect when the session is opened again
 }
 
 // questions are what waits for the user's decision.

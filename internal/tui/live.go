@@ -130,6 +130,45 @@ func (l *live) leave() {
 	<-l.done
 }
 
+// decides reports whether a question is about what a session needs to begin: its answer may change the session's tools and
+// instructions.
+func decides(i view.Inquiry) bool {
+	return i.Type == event.QuestionTrust || i.Type == event.QuestionServer
+}
+
+// undecided reports whether such a question waits. Messages wait for its answer.
+func (l *live) undecided() bool { return slices.ContainsFunc(l.state.Inquiries(), decides) }
+
+// apply applies a record.
+func (l *live) apply(r event.Record) []view.Key {
+	d, ok := r.Data.(event.QuestionAnswered)
+	l.decided = l.decided || ok && d.Accepted &&
+		slices.ContainsFunc(l.state.Inquiries(), func(i view.Inquiry) bool { return i.ID == d.ID && decides(i) })
+	return l.state.Apply(r)
+}
+
+// decide opens the session again after the user has agreed to something that it needs to begin, and then sends the messages
+// that wait.
+func (a *app) decide() {
+	l := a.live
+	if l.undecided() || l.ended || a.opening {
+		return
+	}
+	if !l.decided {
+		a.sendFirst()
+		return
+	}
+	l.decided = false
+	if a.o.Open == nil { // the program that has the session opens it again
+		a.restoreFirst()
+		return
+	}
+	a.connect(func(ctx context.Context) (session.Handle, error) {
+		l.leave()
+		return a.o.Open(ctx, l.ID())
+	})
+}
+
 // attach shows a session.
 func (a *app) attach(l *live) {
 	a.live = l
@@ -143,8 +182,15 @@ func (a *app) attach(l *live) {
 	if err := l.state.Stop().Error; err != "" && !a.working() {
 		a.say("The last work failed: " + err + " /continue tries again.")
 	}
+	a.sendFirst()
+}
+
+// sendFirst sends the messages that waited for the session.
+func (a *app) sendFirst() {
 	first := a.first
-	a.first = nil
+	if a.first = nil; len(first) > 0 {
+		a.notice = notice{}
+	}
 	for _, s := range first {
 		a.send(s.message, s.later)
 	}
@@ -178,7 +224,7 @@ func (a *app) apply(b batch) {
 			l.ended, l.end = true, b.err
 			break
 		}
-		changed = append(changed, l.state.Apply(b.record)...)
+		changed = append(changed, l.apply(b.record)...)
 		durable = durable || b.record.Durable()
 		finished = finished || b.record.Kind() == event.KindProcessingEnd && b.record.Agent == ""
 		if n == drained {
@@ -206,6 +252,7 @@ func (a *app) changed(finished bool) {
 	a.refresh()
 	if !a.live.ended {
 		a.waiting()
+		a.decide()
 	}
 	if finished && !a.working() {
 		a.finished()

@@ -42,8 +42,11 @@ type sent struct {
 
 // send sends a message, to the next session if one is being opened.
 func (a *app) send(m edit.Message, later bool) {
-	if a.live == nil || a.opening {
+	if a.live == nil || a.opening || a.live.undecided() {
 		a.first = append(a.first, sent{m, later})
+		if a.live != nil && !a.opening {
+			a.say("Your message is sent when the question is answered.")
+		}
 		return
 	}
 	if line, ok := m.Shell(); ok && len(m.Images) == 0 {
