@@ -197,7 +197,9 @@ func TestAttack_AnEditedCommandIsJudgedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := emulate(t, cmd, 100, 30)
-	s.sees(tui.Placeholder)
+	s.sees("trust the files")
+	s.answers("n") // rules that deny hold anyway
+	s.sees("untrusted project")
 	s.sends(`call shell {"command":"touch other"}`)
 	s.sees(tui.Ready)
 	s.press("\x05\x15touch made")
