@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -26,6 +27,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// patient is how long the tests wait for what should happen soon.
+const patient = time.Minute
 
 // stray is written when the terminal is not the program's any more.
 const stray = "stray\x1b[?2004h"
@@ -137,11 +141,23 @@ func start(t *testing.T) *session {
 	return s
 }
 
-// wait waits until the terminal received a text.
+// wait waits until the terminal received a text. The test fails if it does not come.
 func (s *session) wait(text string) {
+	s.t.Helper()
+	late := false
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer time.AfterFunc(patient, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		late = true
+		s.changed.Broadcast()
+	}).Stop()
 	for !bytes.Contains(s.all.Bytes(), []byte(text)) {
+		if late {
+			_ = s.cmd.Process.Kill()
+			s.t.Fatalf("the terminal did not receive %q, only %q", text, s.all.Bytes())
+		}
 		s.changed.Wait()
 	}
 }
@@ -162,13 +178,27 @@ func (s *session) send(text string) {
 	}
 }
 
+// received returns all that the terminal received.
+func (s *session) received() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.String()
+}
+
 // end waits until the program and all that it started have ended, and checks that the terminal is as before.
 func (s *session) end() {
 	s.t.Helper()
+	watchdog := time.AfterFunc(patient, func() { _ = s.cmd.Process.Kill() })
 	_ = s.cmd.Wait()
-	for { // what the program left is now a child of the test
-		if _, err := unix.Wait4(-1, nil, 0, nil); errors.Is(err, unix.ECHILD) {
+	if !watchdog.Stop() {
+		s.t.Errorf("the program does not end; the terminal received %q", s.received())
+	}
+	for end := time.Now().Add(patient); ; time.Sleep(time.Millisecond) { // what the program left is now a child of the test
+		if _, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); errors.Is(err, unix.ECHILD) {
 			break
+		}
+		if time.Now().After(end) {
+			s.t.Fatal("the program left a process that does not end")
 		}
 	}
 	fmt.Fprint(s.tty, "the end")
