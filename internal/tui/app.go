@@ -16,6 +16,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 	"github.com/reins-agent/reins/internal/tui/theme"
 	"github.com/reins-agent/reins/internal/tui/transcript"
+	"github.com/reins-agent/reins/internal/tui/usercmd"
 	"github.com/reins-agent/reins/session"
 	"github.com/reins-agent/reins/view"
 )
@@ -68,6 +69,7 @@ type app struct {
 	title     string
 	mouse     bool
 	hinted    time.Time // when ctrl+c would have quit
+	twice     time.Duration
 
 	dirty   bool
 	painted time.Time
@@ -124,7 +126,9 @@ func newApp(ctx context.Context, o Options) (*app, error) {
 		term:  t,
 		posts: make(chan func(), 64),
 		timer: time.NewTimer(time.Hour),
+		twice: twice,
 	}
+	a.script.most = usercmd.LineTime
 	a.timer.Stop()
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.w, a.h = t.Size()

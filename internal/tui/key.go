@@ -128,7 +128,7 @@ const twice = 2 * time.Second
 func (a *app) cancelKey() {
 	now := time.Now()
 	switch {
-	case !a.hinted.IsZero() && now.Sub(a.hinted) < twice:
+	case !a.hinted.IsZero() && now.Sub(a.hinted) < a.twice:
 		a.quit()
 		return
 	case a.panel != nil:
@@ -141,7 +141,7 @@ func (a *app) cancelKey() {
 		a.interrupt()
 	}
 	a.hinted = now
-	a.hint("Press "+a.keys.Key(keys.Cancel)+" again to quit.", twice)
+	a.hint("Press "+a.keys.Key(keys.Cancel)+" again to quit.", a.twice)
 }
 
 // modes are the permission modes that a key chooses, in their order.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/reins-agent/reins/internal/tui/usercmd"
 	"github.com/reins-agent/reins/policy"
@@ -15,6 +16,7 @@ type script struct {
 	read    []byte // what the last run read
 	running bool
 	failure string // the last one that was shown
+	most    time.Duration
 }
 
 // scriptFacts are what the command reads, as JSON.
@@ -47,7 +49,7 @@ func (a *app) runScript() {
 	s.read, s.running = input, true
 	dir := a.o.Dir
 	a.do(func(ctx context.Context) func() {
-		line, err := usercmd.Line(ctx, dir, a.o.StatusCommand, input)
+		line, err := usercmd.Line(ctx, dir, a.o.StatusCommand, input, s.most)
 		return func() {
 			s.text, s.running = line, false
 			if err != nil && err.Error() != s.failure {

@@ -56,26 +56,26 @@ func words(line, end, output string) string {
 	return b.String()
 }
 
-// lineTimeout is how long a command that writes one line may take, and maxLine how much of its output is read.
-const (
-	lineTimeout = 2 * time.Second
-	maxLine     = 4096
-)
+// LineTime is how long a command that writes one line may take.
+const LineTime = 2 * time.Second
+
+// maxLine is how much of the output of a command that writes one line is read, in bytes.
+const maxLine = 4096
 
 // Line runs a command line in a directory with an input, without a sandbox and without a terminal, and returns its first
-// line of output. A command that fails, or takes longer than two seconds, is an error.
-func Line(ctx context.Context, dir, line string, input []byte) (string, error) {
+// line of output. A command that fails, or takes longer than most, is an error.
+func Line(ctx context.Context, dir, line string, input []byte, most time.Duration) (string, error) {
 	e, err := local.New(local.Config{Dir: dir})
 	if err != nil {
 		return "", err
 	}
 	defer e.Close()
-	ctx, cancel := context.WithTimeout(ctx, lineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	res, err := env.Exec(ctx, e, env.Command{Line: line, Stdin: bytes.NewReader(input), MaxOutput: maxLine})
 	switch {
 	case ctx.Err() == context.DeadlineExceeded:
-		return "", fmt.Errorf("it took longer than %s", show.Duration(lineTimeout))
+		return "", fmt.Errorf("it took longer than %s", show.Duration(most))
 	case err != nil:
 		return "", err
 	case res.Code != 0 || res.Signal != "":
