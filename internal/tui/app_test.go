@@ -21,9 +21,9 @@ func TestRun_ShowsAnAnswerAndQuits(t *testing.T) {
 	r.sees(Placeholder)
 	r.press(ctrlQ)
 	r.quits()
-	if r.screen.Modes["?1049"] || !r.screen.Modes["?25"] {
-		t.Error("the terminal is not restored")
-	}
+	r.until("the restored terminal", func(string) bool { return !r.screen.Modes["?1049"] && r.screen.Modes["?25"] })
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if len(r.screen.Unknown) > 0 {
 		t.Errorf("the terminal got %q", r.screen.Unknown)
 	}

@@ -46,7 +46,5 @@ func TestTheme_FollowsTheTerminalWhileItRuns(t *testing.T) {
 	}
 	r.press(ctrlQ)
 	r.quits()
-	if r.screen.Modes["?2031"] {
-		t.Error("the mode is left on")
-	}
+	r.until("the end of the mode", func(string) bool { return !r.screen.Modes["?2031"] })
 }
