@@ -12,6 +12,7 @@ import (
 
 	"github.com/reins-agent/reins/ask"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/tui/dialog"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/session"
 )
@@ -185,13 +186,17 @@ func TestRun_AllMessagesForASessionThatDoesNotOpenAreKept(t *testing.T) {
 
 func TestRun_TextTypedAtAQuestionStaysText(t *testing.T) {
 	t.Parallel()
-	r := start(t, 80, 24, func(r *rig, _ *Options) { r.guarded = true },
-		call("write_file", "file_path", "a.txt", "content", "made\n"), llmtest.Say("done"))
+	r := start(t, 80, 24, nil, call("write_file", "file_path", "a.txt", "content", "made\n"), llmtest.Say("done"))
 	r.sends("Make a.txt")
 	r.sees(Ready)
+	r.guards(func(g *dialog.Guard) { // the question takes the next key, and others after a pause that does not come
+		g.Key(time.Now())
+		g.Settle = time.Hour
+	})
 	r.press("why y") // the last letter is a choice
 	r.sees("> why y")
-	r.press("\x1b\r") // a new line, and not an answer
+	r.press("\x1b\rthen") // a new line, and not an answer
+	r.sees("  then")
 	if strings.Contains(r.text(), "› y") || r.file("a.txt") != "" {
 		t.Errorf("a letter of a text selected an answer:\n%s", r.text())
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
@@ -62,7 +63,13 @@ func TestRun_APanicRestoresTheTerminalAndIsReported(t *testing.T) {
 			}
 			tty.Close()
 			var all bytes.Buffer
+			watchdog := time.AfterFunc(patient, func() {
+				t.Error("the program or what restores the terminal does not end")
+				_ = ptmx.Close()
+				_ = cmd.Process.Kill()
+			})
 			_, _ = io.Copy(&all, ptmx) // until the program and its watchdog have ended
+			watchdog.Stop()
 			if err := cmd.Wait(); err == nil {
 				t.Error("it did not panic")
 			}

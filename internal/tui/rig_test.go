@@ -28,7 +28,7 @@ import (
 )
 
 // patient is how long the tests wait for what should happen soon.
-const patient = 30 * time.Second
+const patient = time.Minute
 
 // rig is the application on a terminal, with a scripted model.
 type rig struct {
@@ -41,7 +41,7 @@ type rig struct {
 	pty, tty *os.File
 	ended    chan error
 	app      *app
-	guarded  bool // with the usual times
+	guard    dialog.Guard // with short times
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -52,7 +52,14 @@ type rig struct {
 // start shows the application. The options can be changed before.
 func start(t *testing.T, w, h int, change func(r *rig, o *Options), turns ...llmtest.Turn) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), script: llmtest.Play(turns...), state: home.Dir(t.TempDir()), ended: make(chan error, 1)}
+	r := &rig{
+		t:      t,
+		dir:    t.TempDir(),
+		script: llmtest.Play(turns...),
+		state:  home.Dir(t.TempDir()),
+		ended:  make(chan error, 1),
+		guard:  dialog.Guard{Quiet: time.Millisecond, Settle: time.Millisecond},
+	}
 	r.changed = sync.NewCond(&r.mu)
 	store, err := filestore.New(filestore.Config{Dir: r.state.Sessions()})
 	r.check(err)
@@ -81,9 +88,11 @@ func start(t *testing.T, w, h int, change func(r *rig, o *Options), turns ...llm
 	a, err := newApp(ctx, o.complete())
 	r.check(err)
 	r.app = a
-	if !r.guarded {
-		a.questions.guard = dialog.Guard{Quiet: time.Millisecond, Settle: time.Millisecond}
+	a.twice, a.script.most = time.Hour, patient // a busy machine is slow
+	if a.questions.guard != (dialog.Guard{}) {
+		t.Error("the times that keep stray keys from answering are not the usual ones")
 	}
+	a.questions.guard = r.guard
 	go func() { r.ended <- a.run() }()
 	t.Cleanup(func() {
 		cancel()
@@ -96,6 +105,11 @@ func start(t *testing.T, w, h int, change func(r *rig, o *Options), turns ...llm
 		r.tty.Close()
 	})
 	return r
+}
+
+// guards changes the times of the guard while the application runs.
+func (r *rig) guards(change func(g *dialog.Guard)) {
+	r.app.post(func() { change(&r.app.questions.guard) })
 }
 
 // open opens a session, a new one if the ID is empty.

@@ -99,7 +99,7 @@ func TestRun_NoStrayKeyAnswersAQuestion(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	r := start(t, 80, 24, func(r *rig, _ *Options) {
-		r.guarded = true
+		r.guard = dialog.Guard{Quiet: time.Hour, Settle: time.Hour}
 		r.script.Reply = func(n int, _ *llm.Request) llmtest.Turn {
 			if n == 0 {
 				<-gate
@@ -116,23 +116,26 @@ func TestRun_NoStrayKeyAnswersAQuestion(t *testing.T) {
 			key := string("yn1 "[len(draft)%4])
 			draft += key
 			r.press(key)
-			pace()
 		}
+		r.sees("> " + strings.TrimRight(draft, " "))
 	}
 	typing(10)
 	close(gate)
 	r.sees("a question waits until you stop typing")
-	typing(20)
+	typing(21)
 	if strings.Contains(r.text(), dialog.Phrase) {
 		t.Error("the question appeared while keys arrived")
 	}
+	r.guards(func(g *dialog.Guard) { g.Quiet = time.Millisecond })
 	r.sees(dialog.Phrase)
-	r.press("y\r") // within half a second
+	r.press("y\r") // before the question takes keys
 	r.press("y")
-	draft += "y"
+	r.sees("soon: " + draft)
+	r.sees("> y")
 	if r.file("a.txt") != "" {
 		t.Fatal("stray keys have allowed the call")
 	}
+	r.guards(func(g *dialog.Guard) { g.Settle = time.Millisecond })
 	r.sees(Ready)
 	if got := r.text(); !strings.Contains(got, strings.TrimRight(draft[:20], " ")) {
 		t.Errorf("the draft %q is not whole:\n%s", draft, got)
@@ -143,9 +146,6 @@ func TestRun_NoStrayKeyAnswersAQuestion(t *testing.T) {
 		t.Error("the call was allowed")
 	}
 }
-
-// pace waits as long as between two keys of a fast typist.
-func pace() { time.Sleep(50 * time.Millisecond) }
 
 func TestRun_RefusesWithAMessage(t *testing.T) {
 	t.Parallel()
