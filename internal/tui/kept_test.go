@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,40 @@ func (f *failing) Requeue(ctx context.Context, edits []session.Edit) error {
 func (f *failing) Answer(ctx context.Context, id string, a ask.Answer) error {
 	f.answers <- a
 	return f.Handle.Answer(ctx, id, a)
+}
+
+// finishing is a session whose commands are unavailable until someone has waited for its work.
+type finishing struct {
+	session.Handle
+	waited atomic.Bool
+}
+
+func (f *finishing) Wait(ctx context.Context) (session.Outcome, error) {
+	defer f.waited.Store(true)
+	return f.Handle.Wait(ctx)
+}
+
+func (f *finishing) Run(ctx context.Context, line string) (session.Result, error) {
+	if !f.waited.Load() {
+		return session.Result{}, &session.UnavailableError{Name: "continue", Reason: session.ErrBusy.Error()}
+	}
+	return f.Handle.Run(ctx, line)
+}
+
+func TestRun_ACommandWaitsForTheLastStepsOfWorkThatIsShownAsOver(t *testing.T) {
+	t.Parallel()
+	r := start(t, 80, 24, func(r *rig, o *Options) {
+		o.First = func(ctx context.Context) (session.Handle, error) {
+			h, err := r.open(ctx, "")
+			return &finishing{Handle: h}, err
+		}
+	}, slow, llmtest.Say("now I am done"))
+	r.sends("Begin")
+	r.sees(Working)
+	r.press(esc)
+	r.sees(Placeholder)
+	r.sends("/continue")
+	r.sees("now I am done")
 }
 
 // fails makes the session one that fails.

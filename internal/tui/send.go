@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/reins-agent/reins/command"
 	"github.com/reins-agent/reins/internal/tui/edit"
@@ -131,9 +132,13 @@ func (a *app) command(line string) {
 	if a.builtin(name, args) {
 		return
 	}
-	l := a.live
+	l, working := a.live, a.working()
 	a.do(func(ctx context.Context) func() {
 		r, err := l.Run(ctx, line)
+		if unavailable := (*session.UnavailableError)(nil); errors.As(err, &unavailable) && !working {
+			finish(ctx, l)
+			r, err = l.Run(ctx, line)
+		}
 		return func() {
 			if a.live != l {
 				return
@@ -146,6 +151,17 @@ func (a *app) command(line string) {
 			a.result(line, r)
 		}
 	})
+}
+
+// lastSteps is how long a command waits for the last steps of work that is shown as over.
+const lastSteps = 10 * time.Second
+
+// finish waits for the last steps of work whose records have ended, such as a checkpoint. Until then the session counts as
+// working.
+func finish(ctx context.Context, h session.Handle) {
+	ctx, cancel := context.WithTimeout(ctx, lastSteps)
+	defer cancel()
+	_, _ = h.Wait(ctx)
 }
 
 // result shows what a command returns, and does what it asks for.
