@@ -18,9 +18,16 @@ type Options struct {
 	Plain     bool // ask nothing and set no modes but raw input
 	Watch     bool // start a process that restores the terminal if this process is killed
 	Getenv    func(string) string
-	// Exit ends the process if the program does not within a second of a [Quit]. Nil does not.
+	// Exit ends the process if the program does not close the terminal soon after a [Quit], or does not end long after that.
+	// Nil does not.
 	Exit func(code int)
 }
+
+// How long the program has after a [Quit] until it closes the terminal, and then until it ends.
+const (
+	closeTime = 2 * time.Second
+	endTime   = 20 * time.Second
+)
 
 // state is who uses the terminal.
 type state uint8
@@ -240,6 +247,22 @@ func (t *Terminal) restore(to state) {
 		}
 		t.writer <- struct{}{}
 	}
+}
+
+// quit tells the program to end, and sees to it.
+func (t *Terminal) quit(s os.Signal, code int) {
+	t.restore(over)
+	if t.o.Exit != nil {
+		time.AfterFunc(closeTime, func() {
+			select {
+			case <-t.done:
+				time.Sleep(endTime) // it saves what it has
+			default:
+			}
+			t.o.Exit(code)
+		})
+	}
+	t.note(Quit{s.String()})
 }
 
 // Close restores the terminal. It may be called more than once.

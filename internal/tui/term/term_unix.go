@@ -5,6 +5,7 @@ package term
 import (
 	"errors"
 	"os"
+	"os/signal"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -155,12 +156,7 @@ func (t *Terminal) signal(s os.Signal) {
 	case unix.SIGCONT:
 		t.resume(ours, stopped)
 	default:
-		t.restore(over)
-		if t.o.Exit != nil {
-			code := 128 + int(s.(unix.Signal))
-			time.AfterFunc(time.Second, func() { t.o.Exit(code) })
-		}
-		t.note(Quit{s.String()})
+		t.quit(s, 128+int(s.(unix.Signal)))
 	}
 }
 
@@ -168,8 +164,23 @@ func (t *Terminal) signal(s os.Signal) {
 func (t *Terminal) Suspend() {
 	t.restore(stopped)
 	_ = unix.Kill(0, unix.SIGTSTP)
-	// A process group without a shell cannot be stopped, and then no signal continues it.
-	time.AfterFunc(100*time.Millisecond, func() { t.resume(stopped) })
+	time.AfterFunc(stopTime(), func() { t.resume(stopped) })
+}
+
+// stopTime returns how long it can take until the process is stopped. If it is not stopped, no signal continues it: a process
+// group without a shell cannot be stopped. On a busy machine the threads of a process stop late.
+func stopTime() time.Duration {
+	parent := os.Getppid()
+	session, err := unix.Getsid(parent)
+	group, failed := unix.Getpgid(parent)
+	own, unknown := unix.Getsid(0)
+	switch {
+	case errors.Join(err, failed, unknown) != nil || session != own || signal.Ignored(unix.SIGTSTP):
+		return 100 * time.Millisecond
+	case group == unix.Getpgrp():
+		return time.Second // the parent may have a shell
+	}
+	return 10 * time.Second
 }
 
 // resume takes the terminal back after the process was stopped.

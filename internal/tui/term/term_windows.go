@@ -113,11 +113,7 @@ func (t *Terminal) handle() {
 	select {
 	case <-t.done:
 	case s := <-t.signals:
-		t.restore(over)
-		if t.o.Exit != nil {
-			time.AfterFunc(time.Second, func() { t.o.Exit(1) })
-		}
-		t.note(Quit{s.String()})
+		t.quit(s, 1)
 	}
 }
 
