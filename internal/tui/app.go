@@ -21,7 +21,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// app is the state of the application. Only the loop's goroutine uses it; other goroutines post functions to it.
+// app is the application state. Only the loop's goroutine uses it; other goroutines post functions to it.
 type app struct {
 	o      Options
 	ctx    context.Context
@@ -99,10 +99,10 @@ type questions struct {
 	shown   bool
 	painted bool // since it is shown
 	guard   dialog.Guard
-	local   *local // a question of the application itself
+	local   *local // a question that the application itself asks
 }
 
-// local is a question of the application itself, such as whether to undo.
+// local is a question that the application itself asks, such as whether to undo.
 type local struct {
 	q    ask.Question
 	then func(ask.Answer)
@@ -244,7 +244,7 @@ func (a *app) post(f func()) {
 	}
 }
 
-// do runs work beside the loop, and then in the loop what the work returns.
+// do runs work beside the loop, and then runs the returned function in the loop.
 func (a *app) do(work func(ctx context.Context) func()) {
 	go func() {
 		if f := work(a.ctx); f != nil {

@@ -141,7 +141,7 @@ func (a *app) searchKey(k keys.Key) {
 	}
 }
 
-// searched searches for what the user has typed.
+// searched searches for the typed text.
 func (a *app) searched() { a.live.view.Search(a.browse.query.Message().Text) }
 
 // current returns the selected item, if it is on the screen, or else the last one.
@@ -176,7 +176,7 @@ func (a *app) selectItem(by int) {
 	}
 }
 
-// unfold unfolds the selected item. The whole output or diff of an unfolded item is shown in a pager.
+// unfold shows a tool call's whole output or diff in a pager, and folds or unfolds any other item.
 func (a *app) unfold() {
 	key := a.current()
 	i, ok := a.live.state.Find(key)
@@ -191,7 +191,7 @@ func (a *app) unfold() {
 	a.page(item.Tool.Title, toolSections(*item.Tool)...)
 }
 
-// copied copies a text, and says so.
+// copied copies text to the clipboard and confirms it.
 func (a *app) copied(s, what string) {
 	if s == "" {
 		a.say("There is nothing to copy.")
@@ -215,7 +215,7 @@ func (a *app) copyAnswer() {
 	a.copied("", "")
 }
 
-// copyCode copies a code block of the selected item: with each key the one before.
+// copyCode copies the selected item's last code block, and with each further key the block before it.
 func (a *app) copyCode() {
 	list := a.live.view.Codes(a.current())
 	if len(list) == 0 {
@@ -230,7 +230,7 @@ func (a *app) copyCode() {
 	a.copied(list[n].Source, fmt.Sprintf("code block %d of %d", n+1, len(list)))
 }
 
-// lastCodes returns the code blocks of the last answer that has any.
+// lastCodes returns the code blocks in the last answer that has any.
 func (a *app) lastCodes() []render.Code {
 	visible := a.live.view.Visible()
 	for i := len(visible) - 1; i >= 0; i-- {

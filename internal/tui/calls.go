@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// runningCalls shows the output of the calls that run now, of all agents.
+// runningCalls shows the output of all agents' running calls.
 func (a *app) runningCalls() {
 	var sections []pager.Section
 	s := a.live.state

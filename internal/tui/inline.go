@@ -8,13 +8,13 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// Heights of the region that an inline view paints. It changes only between rest, work, and a question or a view.
+// Heights of an inline view's region. The height changes only between rest, work, and a question or a view.
 const (
 	workRows     = 14
 	questionRows = 20
 )
 
-// rows returns the height of what the application paints.
+// rows returns the height of the painted region.
 func (a *app) rows() int {
 	if !a.o.Inline {
 		return a.h
@@ -31,7 +31,7 @@ func (a *app) rows() int {
 	return max(min(a.h-1, want), 4)
 }
 
-// fitRegion changes the height of the region that an inline view paints.
+// fitRegion changes the height of an inline view's region.
 func (a *app) fitRegion() {
 	if h := a.rows(); a.o.Inline && h != a.region {
 		a.region = h
@@ -41,12 +41,12 @@ func (a *app) fitRegion() {
 
 // printed is what an inline view has given to the terminal's own history.
 type printed struct {
-	items int // of the state
+	items int // how many items of the view state
 	last  view.Kind
 	any   bool
 }
 
-// finishedLines returns the lines of the items that were finished since the last call, for an inline view.
+// finishedLines returns, for an inline view, the items finished since the last call.
 func (a *app) finishedLines() []text.Line {
 	if !a.o.Inline || a.live == nil {
 		return nil

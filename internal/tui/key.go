@@ -50,7 +50,7 @@ func (a *app) draftKey(k keys.Key) {
 	}
 }
 
-// editor runs an action of the draft that needs more than the draft.
+// editor runs an editor action that needs more than the draft.
 func (a *app) editor(action keys.Action) {
 	switch action {
 	case keys.Submit:

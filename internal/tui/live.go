@@ -14,14 +14,14 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// batch is what the events of a session bring.
+// batch is a session event, or the end of all events.
 type batch struct {
 	record event.Record
 	end    bool
 	err    error
 }
 
-// connect opens a session beside the loop, and then shows it in place of the one that is open.
+// connect opens a session beside the loop, and then shows it instead of the open session.
 func (a *app) connect(open func(ctx context.Context) (session.Handle, error)) {
 	if a.opening {
 		a.say("Another session is being opened.")
@@ -61,7 +61,7 @@ func (a *app) failed(err error) {
 	a.sayError(err)
 }
 
-// offer shows how to get a model, if that is why there is no session.
+// offer shows how to get a model, if a missing model is why no session opened.
 func (a *app) offer(err error) {
 	if a.o.Start == nil {
 		return
@@ -203,7 +203,7 @@ func (a *app) disconnect() {
 	}
 }
 
-// events returns the channel of the session's events, or nil.
+// events returns the channel with session events, or nil.
 func (a *app) events() <-chan batch {
 	if a.live == nil || a.live.ended {
 		return nil
@@ -263,7 +263,7 @@ func (a *app) changed(finished bool) {
 			text = "The connection to this session ended: " + a.live.end.Error()
 		}
 		a.say(text + "\nTo continue it, quit and run: reins --resume " + a.live.ID())
-		a.setQuestions(nil) // nobody takes an answer
+		a.setQuestions(nil) // answers would get lost
 	}
 }
 

@@ -77,7 +77,7 @@ func (a *app) arm() {
 	}
 }
 
-// terminal handles an event of the terminal, and reports whether it has to be shown at once.
+// terminal handles a terminal event, and reports whether it has to be shown at once.
 func (a *app) terminal(e term.Event) bool {
 	a.dirty = true
 	switch e := e.(type) {

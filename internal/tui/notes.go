@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Notes takes lines that other parts of the program print, and shows them above the draft. The zero value is ready, and
+// Notes takes lines that other parts of the program print, and shows them above the draft. The zero value is ready to use, and
 // its methods may be called concurrently, also before and after [Run].
 type Notes struct {
 	mu    sync.Mutex
@@ -38,7 +38,7 @@ func (n *Notes) take() []string {
 	return lines
 }
 
-// listen sets what is called when there are lines.
+// listen sets the function that new lines call.
 func (n *Notes) listen(wake func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/session"
 )
 
-// notice is a remark of the application above the draft. It goes away when the user types, or after a while.
+// notice is a short remark above the draft. It goes away when the user types, or after a while.
 type notice struct {
 	lines []text.Line
 	until time.Time // zero: until a key
@@ -61,10 +61,10 @@ func (a *app) noticeLines(width, rows int) []text.Line {
 	return lines[:min(len(lines), rows)]
 }
 
-// few is how many lines of a command's result are shown above the draft. More have a view of their own.
+// few is how many result lines fit above the draft. A longer result opens a view.
 const few = 6
 
-// show shows the result of a command.
+// show shows a command's result.
 func (a *app) show(line string, r session.Result) {
 	switch {
 	case r.Text == "" && len(r.Tables) == 0 && r.Diff == "":

@@ -20,12 +20,12 @@ type overlay interface {
 	view(a *app, w, h int) screen.Frame
 	key(a *app, k keys.Key)
 	paste(a *app, s string)
-	changed(keys []view.Key) // of the session's items
-	running() bool           // it shows a time that passes
+	changed(keys []view.Key) // session items have changed
+	running() bool           // it shows elapsed time
 	close()
 }
 
-// cover shows an overlay in place of the one that is shown; nil shows the conversation.
+// cover shows an overlay instead of the current view; nil shows the conversation.
 func (a *app) cover(o overlay) {
 	if a.panel != nil {
 		a.panel.close()
@@ -109,7 +109,7 @@ func (v *panelView) close() {
 	}
 }
 
-// outcome does what a panel asks for.
+// outcome carries out a panel's request.
 func (a *app) outcome(out panel.Outcome) {
 	v, ok := a.panel.(*panelView)
 	if !ok {

@@ -61,7 +61,7 @@ func (a *app) frame(now time.Time) screen.Frame {
 	return f
 }
 
-// draftRoom returns the height on which the layout of the draft depends.
+// draftRoom returns the height on which the draft's layout depends.
 func (a *app) draftRoom(h int) int {
 	if a.o.Inline { // the region is as high as the draft needs
 		return max(h, min(workRows, a.h-1))
@@ -69,7 +69,7 @@ func (a *app) draftRoom(h int) int {
 	return h
 }
 
-// area is a part of the screen, with the caret if it has one.
+// area is a screen area, with the caret if it is there.
 type area struct {
 	lines  []text.Line
 	x, y   int
@@ -84,7 +84,7 @@ func fit(lines []text.Line, h int) []text.Line {
 	return lines[:h]
 }
 
-// conversation lays out the conversation, or the greeting of an empty session.
+// conversation lays out the conversation, or the greeting in an empty session.
 func (a *app) conversation(w, h int, now time.Time) []text.Line {
 	switch {
 	case h <= 0:
@@ -115,7 +115,7 @@ func (a *app) mark(lines []text.Line) []text.Line {
 	return lines
 }
 
-// draft lays out what is below the conversation: what happens, the waiting messages, remarks, the draft, the status.
+// draft lays out everything below the conversation: activity, queue, notices, draft and status line.
 func (a *app) draft(w, h int) area {
 	field := a.field(w, max(h/3, 1))
 	room := h - len(field.lines) - 1 - 3
@@ -236,7 +236,7 @@ func (a *app) popupLines(w, rows int) []text.Line {
 	return lines
 }
 
-// activity is the line that says what the agent does.
+// activity is the line that describes the agent's work.
 func (a *app) activity(w int) []text.Line {
 	switch {
 	case a.opening && len(a.first) > 0:

@@ -29,7 +29,7 @@ func (a *app) resetQuestions() {
 	a.waiting()
 }
 
-// readQuestions reads the questions of the session.
+// readQuestions reads the session's questions.
 func (a *app) readQuestions() {
 	l := a.live
 	a.do(func(ctx context.Context) func() {
@@ -85,7 +85,7 @@ func (a *app) newDialog(q ask.Question) *dialog.Dialog {
 	return dialog.New(q, dialog.Options{Keys: a.keys, Rule: a.rule})
 }
 
-// ask asks a question of the application itself, with the same guards as the others.
+// ask asks a local question, guarded like the session's questions.
 func (a *app) ask(q ask.Question, then func(ask.Answer)) {
 	q.ID, q.Asked = "local", time.Now()
 	a.questions.local = &local{q: q, then: then}

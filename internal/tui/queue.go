@@ -16,7 +16,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// queued returns the messages of the user that wait.
+// queued returns the user messages that wait.
 func (a *app) queued() []view.Queued {
 	if a.live == nil {
 		return nil
@@ -113,7 +113,7 @@ func (v *queueView) key(a *app, k keys.Key) {
 	v.at = max(min(v.at, len(list)-1), 0)
 }
 
-// edit puts the text of a message into the draft. Sending the draft replaces the message.
+// edit puts a message into the draft. Sending the draft replaces the message.
 func (v *queueView) edit(a *app, list []view.Queued) {
 	if !a.edit.Empty() {
 		a.say("Send or clear the draft first.")

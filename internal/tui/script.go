@@ -10,16 +10,16 @@ import (
 	"github.com/reins-agent/reins/policy"
 )
 
-// script is the user's command that adds to the status line. It runs when what it reads has changed, one at a time.
+// script is the user's command that adds to the status line. It runs when its input has changed, one run at a time.
 type script struct {
 	text    string // its last line
-	read    []byte // what the last run read
+	read    []byte // the last run's input
 	running bool
-	failure string // the last one that was shown
+	failure string // the last failure that was shown
 	most    time.Duration
 }
 
-// scriptFacts are what the command reads, as JSON.
+// scriptFacts are the command's input, as JSON.
 type scriptFacts struct {
 	ID       string            `json:"id"`
 	Dir      string            `json:"dir"`
@@ -36,7 +36,7 @@ type scriptFacts struct {
 	Facts    map[string]string `json:"facts,omitempty"` // such as the branch
 }
 
-// runScript runs the command if there is one, and what it reads has changed.
+// runScript runs the command, if one is configured, after its input has changed.
 func (a *app) runScript() {
 	s := &a.script
 	if a.o.StatusCommand == "" || a.live == nil || s.running {

@@ -164,7 +164,7 @@ func finish(ctx context.Context, h session.Handle) {
 	_, _ = h.Wait(ctx)
 }
 
-// result shows what a command returns, and does what it asks for.
+// result shows a command's result, and carries out its request.
 func (a *app) result(line string, r session.Result) {
 	a.refresh()
 	switch r.Action {

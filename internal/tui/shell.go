@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/session"
 )
 
-// shell is a command of the user's own that runs.
+// shell is a running command that the user typed.
 type shell struct {
 	line  string
 	began time.Time
@@ -22,10 +22,10 @@ type shell struct {
 	out   *tail
 }
 
-// maxOutput is how much of a command's output is kept to be shown: its end.
+// maxOutput is how many bytes at the end of a command's output are kept.
 const maxOutput = 30_000
 
-// tail keeps the end of what is written to it. It may be used concurrently.
+// tail keeps the last bytes written to it. It is safe for concurrent use.
 type tail struct {
 	mu      sync.Mutex
 	b       []byte
@@ -42,14 +42,14 @@ func (t *tail) write(p []byte) {
 	t.changed()
 }
 
-// text returns the end of the output.
+// text returns the kept output.
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(text.Unstyled(string(t.b)), "\uFFFD")
 }
 
-// startShell runs a command of the user's own. Its output joins the conversation.
+// startShell runs a command that the user typed. Its output joins the conversation.
 func (a *app) startShell(line string) {
 	if a.shell != nil {
 		a.say("Another command is running; esc stops it.")
@@ -76,7 +76,7 @@ func (a *app) wake() func() {
 	}
 }
 
-// shellDone gives the model the output of a command.
+// shellDone gives the model a command's output.
 func (a *app) shellDone(s *shell, message string, err error) {
 	a.shell = nil
 	if err != nil {
@@ -89,13 +89,13 @@ func (a *app) shellDone(s *shell, message string, err error) {
 	})
 }
 
-// lastLines returns the end of a text.
+// lastLines returns the last n lines of s.
 func lastLines(s string, n int) string {
 	lines := strings.Split(s, "\n")
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
 
-// shellLines shows the end of a running command's output.
+// shellLines shows a running command's last output.
 func (a *app) shellLines(w, rows int) []text.Line {
 	if a.shell == nil {
 		return nil

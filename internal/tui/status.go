@@ -11,12 +11,12 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// statusParts are the parts of the status line, the most important first.
+// statusParts are the status line's parts, the most important first.
 var statusParts = []string{
 	"mode", "model", "context", "questions", "agents", "cost", "branch", "sandbox", "network", "script", "cache",
 }
 
-// statusLine shows the settings and what the session used: as many parts as fit, and each of them whole.
+// statusLine shows settings and usage: as many parts as fit, each part whole.
 func (a *app) statusLine(w int) text.Line {
 	if a.live == nil {
 		if a.openErr != nil {
@@ -46,7 +46,7 @@ func (a *app) statusLine(w int) text.Line {
 	return a.rule.Cut(l, w)
 }
 
-// statusPart returns a part of the status line; "" is not shown.
+// statusPart returns a status line part; "" is not shown.
 func (a *app) statusPart(name string) (string, text.Role) {
 	switch name {
 	case "mode":
@@ -106,7 +106,7 @@ func (a *app) contextShare() (string, text.Role) {
 	return fmt.Sprintf("%d%% context", share), role
 }
 
-// costText tells what the session cost; "" before the first call.
+// costText returns the session's cost; "" before the first call.
 func (a *app) costText() string {
 	t := a.live.state.Totals()
 	switch {
@@ -157,7 +157,7 @@ func modeRole(m policy.Mode) text.Role {
 	return text.Warning
 }
 
-// welcome is what an empty session shows.
+// welcome lays out the greeting in an empty session.
 func (a *app) welcome(w int) []text.Line {
 	var lines []text.Line
 	add := func(s string, style text.Style) {

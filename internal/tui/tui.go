@@ -1,4 +1,4 @@
-// Package tui is the terminal application: one event loop that shows a session and gives it what the user types. It works
+// Package tui is the terminal application: one event loop that shows a session and passes on the user's input. It works
 // with a session through session.Handle alone, in this process or another.
 package tui
 
@@ -17,17 +17,17 @@ import (
 type Options struct {
 	// First opens the session to begin with. It runs while the terminal already takes keys.
 	First func(ctx context.Context) (session.Handle, error)
-	// Start tells what to offer when there is no model; nil, also as a result, offers nothing. Use opens a new session with
+	// Start returns what to offer without a model; nil, also as a result, offers nothing. Use opens a new session with
 	// a provider and a model.
 	Start func(err error) *panel.Start
 	Use   func(ctx context.Context, provider, model string) (session.Handle, error)
 	// Open opens another session, and "" a new one. Nil means that the user cannot change the session.
 	Open func(ctx context.Context, id string) (session.Handle, error)
-	// Manager has the saved sessions of this machine; nil if the session is on another one.
+	// Manager has this machine's saved sessions; nil if the session runs on another machine.
 	Manager *session.Manager
 
 	Prompt string // submitted first
-	Inline bool   // finished items become lines of the terminal's own history
+	Inline bool   // finished items become lines in the terminal's history
 	Dir    string // the working directory
 	Choose bool   // the user chooses a saved session, in place of First
 	// History is the file with the messages that were sent, and Drafts the directory for drafts; "" keeps nothing.
@@ -38,27 +38,27 @@ type Options struct {
 	Keys    *keys.Map
 	Theme   string                    // name of a built-in theme; "" is auto
 	Colors  *theme.File               // the user's theme, in place of Theme
-	Facts   func(session.Info) []Fact // for the status line, besides those of the session
-	// Status has the parts of the status line, the most important first; nil is all. StatusCommand is a command line of the
-	// user whose output is a part.
+	Facts   func(session.Info) []Fact // for the status line, besides the session's facts
+	// Status has the status line's parts, the most important first; nil is all. StatusCommand is a command line
+	// whose output is a part.
 	Status        []string
 	StatusCommand string
-	Notes         *Notes // what other parts of the program print; nil is nothing
+	Notes         *Notes // lines that the rest of the program prints; may be nil
 	Welcome       Welcome
 	Exit          func(code int) // ends the process if the application hangs after a signal
 }
 
-// Fact is a part of the status line.
+// Fact is a status line part.
 type Fact struct {
 	Name string // such as "branch"
 	Text string // "" is not shown
 	Warn bool
 }
 
-// Welcome is what an empty session shows.
+// Welcome is the greeting in an empty session.
 type Welcome struct {
 	Title string   // such as "reins 1.2"
-	Lines []string // such as what to set when there is no key
+	Lines []string // such as what to set without an API key
 	Tour  bool     // show the six most important keys
 }
 
@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	return a.run()
 }
 
-// complete fills in what is optional.
+// complete fills in the defaults.
 func (o Options) complete() Options {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv

@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/session"
 )
 
-// open opens what a key shows, and reports whether it opens anything.
+// open opens the view for an action, and reports whether the action opens a view.
 func (a *app) open(action keys.Action) bool {
 	if action == keys.Help {
 		a.push(panel.NewHelp(a.panelOptions()))
@@ -92,7 +92,7 @@ func (a *app) builtin(name, args string) bool {
 	return false
 }
 
-// pickArgument lets the user choose the argument of a command.
+// pickArgument lets the user choose a command's argument.
 func (a *app) pickArgument(name string) {
 	l := a.live
 	a.do(func(ctx context.Context) func() {
@@ -116,7 +116,7 @@ func (a *app) pickArgument(name string) {
 	})
 }
 
-// undo shows what an undo would change, and asks.
+// undo shows the changes that an undo would make, and asks.
 func (a *app) undo(o session.UndoOptions) {
 	l := a.live
 	a.do(func(ctx context.Context) func() {

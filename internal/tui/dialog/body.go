@@ -27,7 +27,7 @@ type body struct {
 	odd   bool // there are characters that cannot be seen
 	whole bool
 
-	top, page, size int // of the last view
+	top, page, size int // at the last call of view
 	width           int
 	cache           []text.Line
 }
@@ -136,7 +136,7 @@ func (b *body) row(d *Dialog, r ask.Row, width int) (lines []text.Line) {
 	return lines
 }
 
-// VisibleLines returns the lines of an untrusted text, in which nothing is hidden.
+// VisibleLines splits untrusted text into lines, with invisible characters made visible.
 func VisibleLines(s string) (lines []string) {
 	empty := 0
 	end := func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// choices are the choices of a question.
+// choices shows a question's choices.
 type choices struct {
 	list     []ask.Choice
 	selected int
@@ -54,7 +54,7 @@ func (c *choices) key(d *Dialog, k keys.Key, a keys.Action) Outcome {
 	return out
 }
 
-// choose answers with the selected choice. A refusal of an approval can have a message.
+// choose answers with the selected choice. The user can add a message when refusing an approval.
 func (c *choices) choose(d *Dialog) Outcome {
 	choice := c.list[c.selected]
 	if !choice.Allow && d.approves() {

@@ -30,7 +30,7 @@ type Outcome struct {
 
 var handled = Outcome{Handled: true}
 
-// Dialog asks a question. Nothing is selected at first: a letter of a choice or an arrow selects, and enter answers with
+// Dialog asks a question. Nothing is selected at first: a choice's letter or an arrow selects, and enter answers with
 // the selection. So no single key agrees to anything, while esc refuses. Free text is taken only where the user moved to
 // it; all other text is for the draft.
 type Dialog struct {
@@ -40,8 +40,8 @@ type Dialog struct {
 	body  body
 	parts []part // the answers to give, one after the other
 	at    int
-	first string       // a letter that selected a choice, and may be the start of a text
-	note  *edit.Editor // of a refusal
+	first string       // a letter that selected a choice, and may be the first letter of a text
+	note  *edit.Editor // for the message to a refused call
 	edits bool         // the field has the command to allow, in place of a message
 	cause string       // why the last answer was not accepted
 }
@@ -138,7 +138,7 @@ func (d *Dialog) typedText(k keys.Key) Outcome {
 	return out
 }
 
-// command returns the command of the question, or "".
+// command returns the question's command, or "".
 func (d *Dialog) command() string {
 	for _, r := range d.q.Rows {
 		if r.Kind == ask.RowCommand {
@@ -151,7 +151,7 @@ func (d *Dialog) command() string {
 // approves reports whether the question takes a message with a refusal.
 func (d *Dialog) approves() bool { return d.q.Kind == ask.Approval || d.q.Kind == ask.Plan }
 
-// refuseWith opens the field for the message of a refusal.
+// refuseWith opens the field for a refusal message.
 func (d *Dialog) refuseWith(message string) {
 	d.first, d.edits = "", false
 	d.note = d.newField()
@@ -193,7 +193,7 @@ func (d *Dialog) fieldKeys() *keys.Map {
 	return &m
 }
 
-// noteKey handles a key while the user writes the message of a refusal.
+// noteKey handles a key while the user writes a refusal message.
 func (d *Dialog) noteKey(k keys.Key, a keys.Action) Outcome {
 	switch a {
 	case keys.QuestionRefuse:
@@ -282,7 +282,7 @@ func (d *Dialog) head(width int) []text.Line {
 	return lines
 }
 
-// noteLines shows the message of a refusal, or the command to allow.
+// noteLines shows the refusal message, or the command to allow.
 func (d *Dialog) noteLines(width int) (lines []text.Line, x, y int) {
 	what, does := "No. Tell the agent what to do instead", "send"
 	if d.edits {

@@ -10,7 +10,7 @@ import (
 // Field is a value that a form asks for, for faces that ask for one after the other.
 type Field struct{ field }
 
-// Fields returns the fields of a form with a JSON schema, in the order of the schema.
+// Fields returns the fields of a form with a JSON schema, in schema order.
 func Fields(schema json.RawMessage) (list []Field, err error) {
 	all, err := fields(schema)
 	for _, f := range all {
@@ -19,10 +19,10 @@ func Fields(schema json.RawMessage) (list []Field, err error) {
 	return list, err
 }
 
-// Name returns the name of the value.
+// Name returns the property name.
 func (f Field) Name() string { return f.name }
 
-// Describe returns the title, what the value is about, and its options, on one line. It is untrusted.
+// Describe returns title, description and options on one line. It is untrusted.
 func (f Field) Describe() string {
 	s := f.title
 	if f.required {
@@ -47,7 +47,7 @@ func (f Field) Describe() string {
 	return s
 }
 
-// Value returns the value that a line gives: the label of an option, several labels with commas between them, or a text.
+// Value returns the value that a line gives: an option's label, several labels separated by commas, or text.
 func (f Field) Value(line string) (json.RawMessage, error) {
 	switch f.kind {
 	case choose:
@@ -66,7 +66,7 @@ func (f Field) Value(line string) (json.RawMessage, error) {
 	return f.parse(line)
 }
 
-// labelled returns the value of an option.
+// labelled returns the value of the option with a label.
 func (f Field) labelled(label string) (json.RawMessage, error) {
 	i := slices.IndexFunc(f.options, func(o option) bool { return strings.EqualFold(o.label, label) })
 	if i < 0 {

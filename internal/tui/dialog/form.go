@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// form asks for the values of a JSON schema.
+// form asks for the values that a JSON schema describes.
 type form struct {
 	inputs   []input
 	selected int
@@ -21,8 +21,8 @@ type form struct {
 // input is a field with what the user entered.
 type input struct {
 	field
-	editor *edit.Editor // of a field that is typed
-	chosen []bool       // of the options
+	editor *edit.Editor // for a typed value
+	chosen []bool       // which options are chosen
 	at     int          // the option that space marks
 }
 
@@ -138,7 +138,7 @@ func (in *input) isSet() bool {
 	return false
 }
 
-// value returns the value of a field, or nil if it is empty.
+// value returns the field's value, or nil if it is empty.
 func (in *input) value() (json.RawMessage, error) {
 	if in.editor != nil {
 		s := in.editor.Message().Text
@@ -165,7 +165,7 @@ func (in *input) value() (json.RawMessage, error) {
 	return json.Marshal(list)
 }
 
-// send answers with the values, or says what is wrong with them.
+// send answers with the values, or reports which are invalid.
 func (f *form) send(d *Dialog) Outcome {
 	var object bytes.Buffer
 	object.WriteByte('{')
@@ -239,7 +239,7 @@ func (f *form) lines(d *Dialog, width int) (lines []text.Line, x, y int) {
 	return append(lines, d.entry("", hint, last, width)...), x, y
 }
 
-// lines shows a field: its title, what was entered, and while it has the focus, what it is about.
+// lines shows a field: title, entered value, and its description while it has the focus.
 func (in *input) lines(d *Dialog, width int, focus bool) (lines []text.Line, x, y int) {
 	style, mark := text.Style{}, "  "
 	if focus {

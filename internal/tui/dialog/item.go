@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// item is a question of the model: options, and a field for another answer, which is the last entry.
+// item is a question from the model: options, followed by a field for another answer.
 type item struct {
 	q        event.Question
 	chosen   []bool

@@ -9,7 +9,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// Row is a row of a list. Its texts are untrusted.
+// Row is a list row. Its texts are untrusted.
 type Row struct {
 	Label  string
 	Detail string // at the right
@@ -21,7 +21,7 @@ type List struct {
 	opts     Options
 	keys     *keys.Map
 	rows     []Row
-	texts    []string // of the rows, in lower case
+	texts    []string // the rows' texts in lower case
 	matches  []int
 	selected int // in matches
 	top      int
@@ -93,7 +93,7 @@ func (l *List) filter(among []int) {
 	}
 }
 
-// Query returns what the user typed.
+// Query returns the typed filter text.
 func (l *List) Query() string { return l.query }
 
 // Selected returns the selected row, or -1.
@@ -135,13 +135,13 @@ func (l *List) Handle(k keys.Key) Choice {
 	return out
 }
 
-// Paste adds a text to what the user typed.
+// Paste appends text to the query.
 func (l *List) Paste(s string) {
 	l.field.Paste(strings.Join(strings.Fields(s), " "))
 	l.update()
 }
 
-// update applies what the user typed.
+// update applies the query.
 func (l *List) update() {
 	query := strings.ReplaceAll(l.field.Message().Text, "\n", " ")
 	if query == l.query {
@@ -173,7 +173,7 @@ func (l *List) move(by int) {
 	}
 }
 
-// View lays out the list: a line with what the user typed, and rows. It returns the caret's cell.
+// View lays out the list: the query line, then the rows. It returns the caret's cell.
 func (l *List) View(width, rows int) (lines []text.Line, x, y int) {
 	width, rows = max(width, 4), max(rows, 2)
 	v := l.field.View(width-2, 1)

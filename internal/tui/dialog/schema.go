@@ -39,7 +39,7 @@ type option struct {
 	label string
 }
 
-// schema is the part of a JSON schema that forms use.
+// schema holds the JSON schema keywords that forms use.
 type schema struct {
 	Type        json.RawMessage   `json:"type"`
 	Title       string            `json:"title"`
@@ -58,7 +58,7 @@ type constant struct {
 	Title string          `json:"title"`
 }
 
-// fields returns the fields of a form, in the order of the schema.
+// fields returns the form's fields in schema order.
 func fields(data json.RawMessage) ([]field, error) {
 	var form struct {
 		Properties json.RawMessage `json:"properties"`

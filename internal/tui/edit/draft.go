@@ -21,7 +21,7 @@ type Draft struct {
 	Caret int    `json:"caret"` // in bytes, where a fold counts as one character
 }
 
-// Part is a part of a draft: a text, a folded paste or an image.
+// Part is text, a folded paste or an image in a draft.
 type Part struct {
 	Text  string `json:"text,omitempty"`
 	Paste string `json:"paste,omitempty"`
@@ -76,7 +76,7 @@ const saveAfter = 500 * time.Millisecond
 // maxDrafts is the number of drafts in a directory, one for each running program.
 const maxDrafts = 64
 
-// DraftFile saves the draft of this program, so that a crash loses at most the last second. It can be used concurrently.
+// DraftFile saves this program's draft, so that a crash loses at most the last second. It is safe for concurrent use.
 type DraftFile struct {
 	path string
 	lock *os.File
@@ -89,7 +89,7 @@ type DraftFile struct {
 	err     error
 }
 
-// OpenDraft returns a file for drafts in a directory, which it creates, and the draft of a program that ended without
+// OpenDraft returns a file for drafts in a directory, which it creates, and a draft that an ended program left without
 // sending it. Each file belongs to one program at a time.
 func OpenDraft(dir string) (*DraftFile, Draft, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -157,7 +157,7 @@ func (f *DraftFile) read() (d Draft, exists bool) {
 }
 
 // Save saves a draft within half a second, unless another one replaces it. An empty draft removes the file. It does not
-// wait for the disk, and returns the error of an earlier save.
+// wait for the disk, and returns the error that an earlier save met.
 func (f *DraftFile) Save(d Draft) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

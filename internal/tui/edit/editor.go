@@ -1,4 +1,4 @@
-// Package edit has the draft of a message: a multi-line editor with completion, history and vim mode. Editor and Buffer
+// Package edit has the message draft: a multi-line editor with completion, history and vim mode. Editor and Buffer
 // do no I/O. Other parts read and write the files that a draft needs: its history, the saved draft, an external editor,
 // and images.
 package edit
@@ -19,7 +19,7 @@ type Options struct {
 	Commands func() []Command // for completions of /command
 }
 
-// Editor is the draft of a message.
+// Editor edits a message draft.
 type Editor struct {
 	buf    Buffer
 	opts   Options
@@ -29,7 +29,7 @@ type Editor struct {
 	top    int // first visible row
 
 	popup  *Popup
-	closed int // the start of the word whose popup the user closed, or -1
+	closed int // where the word starts whose popup the user closed, or -1
 
 	recalled int // how many entries back in the history
 	stash    Entry
@@ -83,7 +83,7 @@ func (e *Editor) Handle(k keys.Key) Outcome {
 	return Outcome{}
 }
 
-// Do runs an action of the editor. It returns the actions that need more than the draft: see [Outcome].
+// Do runs an editor action. An action that needs more than the draft is returned: see [Outcome].
 func (e *Editor) Do(a keys.Action) Outcome {
 	version, recalled, opened := e.buf.version, e.recalled, e.popup
 	out := e.do(a)
@@ -244,7 +244,7 @@ func (e *Editor) PasteImage(i Image) {
 // Empty reports whether the draft has no text.
 func (e *Editor) Empty() bool { return e.buf.text == "" }
 
-// Version changes with each change of the text.
+// Version returns a number that changes whenever the text does.
 func (e *Editor) Version() int { return e.buf.version }
 
 // Message is a draft as it is sent.
@@ -293,7 +293,7 @@ func (e *Editor) setEntry(n Entry) {
 	e.popup, e.closed = nil, -1
 }
 
-// Shell returns the command line of a draft such as "!go test", which the user wants to run.
+// Shell returns the command line in a draft such as "!go test", which the user wants to run.
 func (m Message) Shell() (command string, ok bool) {
 	command, ok = strings.CutPrefix(m.Text, "!")
 	if command = strings.TrimSpace(command); !ok || command == "" {

@@ -54,7 +54,7 @@ func editorCommand(goos, program, file string) *exec.Cmd {
 	return exec.Command(name, append(strings.Fields(args), file)...)
 }
 
-// Finish replaces the draft by what the user wrote, and removes the file. runErr is the error of Cmd; after one the draft
+// Finish replaces the draft with the file's text, and removes the file. runErr is Cmd's error; after an error the draft
 // stays as it was. Pastes whose text is unchanged are folded again.
 func (x *External) Finish(runErr error) error {
 	defer os.RemoveAll(x.dir)

@@ -27,7 +27,7 @@ type Files struct {
 	closed bool
 }
 
-// NewFiles returns an index of the paths that list returns, relative to the project and with slashes. list must leave out
+// NewFiles indexes the paths that list returns, relative to the project and with slashes. list must leave out
 // ignored files. changed, if not nil, is called in another goroutine when there is a new index.
 func NewFiles(list func(ctx context.Context) ([]string, error), changed func()) *Files {
 	return &Files{list: list, changed: changed}
@@ -93,7 +93,7 @@ type index struct {
 	}
 }
 
-// newIndex returns the index of paths and of their directories. It leaves out paths with line breaks.
+// newIndex indexes paths and their directories. It leaves out paths with line breaks.
 func newIndex(paths []string) *index {
 	size := 0
 	for _, p := range paths {

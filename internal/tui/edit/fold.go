@@ -13,15 +13,15 @@ const (
 	maxPasteRunes = 1000
 )
 
-// Folds are characters of the private use planes in the text. Such a character in pasted text becomes a fold itself.
+// Folds are private-use characters in the text. A private-use character in pasted text becomes a fold itself.
 const (
 	firstFold = 0x10F000
 	lastFold  = 0x10FFFD
 )
 
-// Fold is a part of the draft that is shown and edited as one character: a large paste, or an image.
+// Fold is a stretch of the draft that is shown and edited as one character: a large paste, or an image.
 type Fold struct {
-	// Text is what the fold stands for. For an image it is empty.
+	// Text is the folded text, empty for an image.
 	Text  string
 	Image *Image
 	label string
@@ -36,7 +36,7 @@ type Image struct {
 
 func isFold(r rune) bool { return r >= firstFold && r <= lastFold }
 
-// fold returns the fold at the start of a text, or nil.
+// fold returns the fold at the start of s, or nil.
 func (b *Buffer) fold(s string) *Fold {
 	r, _ := utf8.DecodeRuneInString(s)
 	if n := int(r - firstFold); isFold(r) && n < len(b.folds) {
@@ -98,7 +98,7 @@ func (b *Buffer) paste(s string) {
 	b.replace(b.caret, b.caret, s)
 }
 
-// size returns the numbers of lines and characters of a text.
+// size counts the lines and characters in s.
 func size(s string) (lines, runes int) {
 	lines = strings.Count(s, "\n")
 	if !strings.HasSuffix(s, "\n") {
@@ -107,7 +107,7 @@ func size(s string) (lines, runes int) {
 	return lines, utf8.RuneCountInString(s)
 }
 
-// addPaste returns the character for the fold of a text.
+// addPaste folds s, and returns the fold's character.
 func (b *Buffer) addPaste(s string) string {
 	lines, runes := size(s)
 	return b.add(Fold{Text: s, label: b.pasteLabel(lines, runes)})
@@ -116,7 +116,7 @@ func (b *Buffer) addPaste(s string) string {
 // pasted reports whether a fold is a paste.
 func (f *Fold) pasted() bool { return strings.HasPrefix(f.label, "[paste") }
 
-// pasteLabel returns what is shown for a paste.
+// pasteLabel returns the label that a folded paste shows.
 func (b *Buffer) pasteLabel(lines, runes int) string {
 	n := 1
 	for _, f := range b.folds {
@@ -136,7 +136,7 @@ func (b *Buffer) image(i Image) {
 	b.replace(b.caret, b.caret, b.addImage(i))
 }
 
-// addImage returns the character for the fold of an image.
+// addImage folds an image, and returns the fold's character.
 func (b *Buffer) addImage(i Image) string {
 	n := 1
 	for _, f := range b.folds {
@@ -160,7 +160,7 @@ func thousands(n int) string {
 	return s
 }
 
-// expand returns a part of the text with the content of its folds. Images are replaced by their labels.
+// expand replaces the folds in s with their content, and images with their labels.
 func (b *Buffer) expand(s string) string {
 	at := strings.IndexFunc(s, isFold)
 	if at < 0 {
@@ -178,7 +178,7 @@ func (b *Buffer) expand(s string) string {
 	return out.String()
 }
 
-// content returns what a fold stands for.
+// content returns the folded text, or an image's label.
 func (f *Fold) content() string {
 	if f.Image != nil {
 		return f.label
@@ -202,7 +202,7 @@ func (b *Buffer) show() bool {
 	return true
 }
 
-// refold returns a text in which the content of the given folds is folded again where it occurs.
+// refold folds the given folds' content again where it occurs in s.
 func (b *Buffer) refold(s string, folds []string) string {
 	s = b.admit(plain(s))
 	from := 0
@@ -219,7 +219,7 @@ func (b *Buffer) refold(s string, folds []string) string {
 	return s
 }
 
-// foldsOf returns the characters of the folds in a text, in order.
+// foldsOf returns the fold characters in s, in order.
 func foldsOf(s string) (list []string) {
 	for _, r := range s {
 		if isFold(r) {

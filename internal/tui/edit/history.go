@@ -19,7 +19,7 @@ import (
 	"github.com/reins-agent/reins/internal/filelock"
 )
 
-// Limits of a history file.
+// History file limits.
 const (
 	keptEntries = 1000
 	keptBytes   = 8 << 20
@@ -210,7 +210,7 @@ func (h *History) full() (bool, error) {
 	}
 }
 
-// rewrite writes the file anew with what is kept.
+// rewrite writes the file anew with the kept entries.
 func (h *History) rewrite(n Entry) error {
 	if err := h.Refresh(); err != nil {
 		return err

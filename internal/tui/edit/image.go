@@ -136,7 +136,7 @@ func readPowerShell(ctx context.Context) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(strings.TrimSpace(string(out)))
 }
 
-// output runs a program and returns its output, up to what the largest image needs in text form.
+// output runs a program and returns its output, up to the size of the largest image in text form.
 func output(ctx context.Context, command ...string) ([]byte, error) {
 	var out, problem limited
 	out.max, problem.max = 2*maxImage+1024, 1024
@@ -154,7 +154,7 @@ func output(ctx context.Context, command ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// limited keeps the start of what is written.
+// limited keeps the first bytes written to it.
 type limited struct {
 	bytes.Buffer
 	max  int

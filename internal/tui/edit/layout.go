@@ -13,7 +13,7 @@ import (
 // tabStop is the distance between tab stops.
 const tabStop = 4
 
-// layout has the rows of a text on the screen. The last row of a line is followed by an empty one if it is full, so that
+// layout holds the screen rows of the text. A line's last row is followed by an empty one if it is full, so that
 // the caret at its end has a cell.
 type layout struct {
 	b       *Buffer
@@ -23,7 +23,7 @@ type layout struct {
 	rows    []span
 }
 
-// of lays out the text of a buffer, unless nothing has changed since the last time.
+// of lays out the buffer's text, unless nothing has changed since the last time.
 func (l *layout) of(b *Buffer, width int, rule text.Rule) {
 	width = max(width, 1)
 	if l.b == b && l.width == width && l.rule == rule && l.version == b.version && l.rows != nil {
@@ -45,7 +45,7 @@ func (l *layout) of(b *Buffer, width int, rule text.Rule) {
 	}
 }
 
-// wrap adds the rows of a line.
+// wrap adds a line's rows.
 func (l *layout) wrap(line span) {
 	c := cells{l: l, line: line}
 	for start := line.from; ; {
@@ -61,7 +61,7 @@ func (l *layout) wrap(line span) {
 	}
 }
 
-// fit returns the end of the row that starts at a position, and whether it is full. Rows end after blanks, folds and wide
+// fit returns where the row that starts at a position ends, and whether it is full. Rows end after blanks, folds and wide
 // characters where they can.
 func (c *cells) fit(start int) (end int, full bool) {
 	column, open := 0, 0
@@ -90,12 +90,12 @@ func (c *cells) fit(start int) (end int, full bool) {
 // isASCII reports whether a character is shown as it is, in one column.
 func isASCII(c byte) bool { return c >= ' ' && c < 0x7F }
 
-// row returns the number of the row of a position.
+// row returns the row number for a position.
 func (l *layout) row(at int) int {
 	return sort.Search(len(l.rows), func(i int) bool { return l.rows[i].from > at }) - 1
 }
 
-// column returns the column of a position in its row.
+// column returns a position's column in its row.
 func (l *layout) column(at int) int {
 	column := 0
 	for _, c := range l.cells(l.row(at)) {
@@ -117,7 +117,7 @@ func (l *layout) at(row, column int) int {
 		x, at = x+c.width, c.at+c.size
 	}
 	if soft := row+1 < len(l.rows) && l.rows[row+1].from == l.rows[row].to; soft && at == l.rows[row].to && at > l.rows[row].from {
-		return l.b.prev(at) // its end is the start of the next row
+		return l.b.prev(at) // where the next row starts
 	}
 	return at
 }
@@ -130,7 +130,7 @@ type cell struct {
 	fold     bool
 }
 
-// cells returns the cells of a row.
+// cells returns a row's cells.
 func (l *layout) cells(row int) []cell {
 	r := l.rows[row]
 	c := cells{l: l, line: l.b.line(r.from)}
@@ -146,7 +146,7 @@ func (l *layout) cells(row int) []cell {
 	return list
 }
 
-// cells shows the clusters of a line.
+// cells shows a line's clusters.
 type cells struct {
 	l       *layout
 	line    span
@@ -179,7 +179,7 @@ func (c *cells) shown(cl string, column int) string {
 	return c.l.rule.CutText(cl, c.l.width)
 }
 
-// View is what a draft looks like.
+// View is a laid-out draft.
 type View struct {
 	Lines []text.Line
 	X, Y  int // the caret's cell

@@ -89,7 +89,7 @@ func clusters(s string) (n int) {
 	return n
 }
 
-// lineEnd returns the end of the line n-1 lines below.
+// lineEnd returns where the line n-1 lines below ends.
 func (v *vim) lineEnd(n int) int {
 	b := &v.e.buf
 	line := b.line(b.caret)
@@ -99,7 +99,7 @@ func (v *vim) lineEnd(n int) int {
 	return line.to
 }
 
-// wordMotion moves to the start of the n-th next word. After an operator it stays in the line, and cw ends with the word.
+// wordMotion moves to the n-th next word. After an operator it stays within the line, and cw ends with the word.
 func (v *vim) wordMotion(big bool, n int) (int, kind, bool) {
 	b := &v.e.buf
 	at := b.caret
@@ -123,7 +123,7 @@ func (v *vim) wordMotion(big bool, n int) (int, kind, bool) {
 	return at, exclusive, true
 }
 
-// vimClass returns the class of a character, where a word of the big kind is everything but blanks.
+// vimClass returns a character's class. In big words, every character but a blank has the same class.
 func vimClass(s string, big bool) class {
 	c := classOf(s)
 	if big && c != blank {
@@ -132,7 +132,7 @@ func vimClass(s string, big bool) class {
 	return c
 }
 
-// vimWord returns the start of the next word. An empty line is a word.
+// vimWord returns where the next word starts. An empty line is a word.
 func (b *Buffer) vimWord(at int, big bool) int {
 	if at >= len(b.text) {
 		return at
@@ -158,7 +158,7 @@ func (b *Buffer) emptyLine(at int) bool {
 	return line.from == line.to
 }
 
-// vimBack returns the start of the word before a position.
+// vimBack returns where the word before a position starts.
 func (b *Buffer) vimBack(at int, big bool) int {
 	for at > 0 {
 		p := b.prev(at)
@@ -185,7 +185,7 @@ func (b *Buffer) vimBack(at int, big bool) int {
 	return at
 }
 
-// vimEnd returns the last character of the word that ends after a position.
+// vimEnd returns the last character of the next word to end after a position.
 func (b *Buffer) vimEnd(at int, big bool) int {
 	if at >= len(b.text) {
 		return at
@@ -291,7 +291,7 @@ func (v *vim) findChar(find rune, n int) (to int, k kind, ok bool) {
 	return 0, 0, false
 }
 
-// lineNumber returns the first character of a line, from 1, or of the last line.
+// lineNumber returns the first character that is not blank in the n-th line, counted from 1, or in the last line.
 func (b *Buffer) lineNumber(n int) int {
 	line := b.line(0)
 	for ; n > 1 && line.to < len(b.text); n-- {
@@ -300,7 +300,7 @@ func (b *Buffer) lineNumber(n int) int {
 	return b.indent(line)
 }
 
-// indent returns the first character of a line that is not blank, or its end.
+// indent returns a line's first character that is not blank, or the line's end.
 func (b *Buffer) indent(line span) int {
 	at := line.from
 	for at < line.to && (b.text[at] == ' ' || b.text[at] == '\t') {

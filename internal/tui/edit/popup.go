@@ -11,10 +11,10 @@ import (
 type Item struct {
 	Label, Detail string
 	insert        string
-	weak          bool // it only resembles what was typed
+	weak          bool // it only resembles the typed text
 }
 
-// source is where the items of a popup come from.
+// source is where popup items come from.
 type source int
 
 const (
@@ -55,7 +55,7 @@ func (e *Editor) Close() {
 // page is how far page up and page down move.
 const page = 8
 
-// popupAction runs an action of the popup, and reports whether it has a meaning now.
+// popupAction runs a popup action, and reports whether the action has a meaning now.
 func (e *Editor) popupAction(a keys.Action) bool {
 	p := e.popup
 	switch a {
@@ -101,7 +101,7 @@ func (e *Editor) accept() {
 	}
 }
 
-// complete opens, updates or closes the popup after a change of the text.
+// complete opens, updates or closes the popup after the text has changed.
 func (e *Editor) complete() {
 	word := e.buf.wordAt(e.buf.caret)
 	if e.closed >= 0 && e.closed != word.from {
@@ -168,7 +168,7 @@ type Command struct {
 	Name, Summary, Arguments string
 }
 
-// matchCommands lists the commands for what was typed: first those that begin with it.
+// matchCommands lists the commands for the typed text: first commands that begin with it.
 func (p *Popup) matchCommands(list []Command, typed string) {
 	query := strings.ToLower(typed)
 	for _, match := range []func(name string) bool{
@@ -191,7 +191,7 @@ func (p *Popup) matchCommands(list []Command, typed string) {
 	}
 }
 
-// Finder finds files by a part of their path.
+// Finder finds files by path fragments.
 type Finder interface {
 	// Find returns the paths that match best. It must be fast: it runs with each key.
 	Find(query string, limit int) []Found
@@ -200,18 +200,18 @@ type Finder interface {
 // Found is a file or a directory, whose path ends with a slash.
 type Found struct {
 	Path string
-	Weak bool // its path has the letters of the query, but not next to each other
+	Weak bool // its path has the query's letters, but not next to each other
 }
 
 // maxFiles is the number of files in a popup.
 const maxFiles = 50
 
-// matchFiles lists the files for what was typed.
+// matchFiles lists the files for the typed text.
 func (p *Popup) matchFiles(list Finder, typed string) {
 	for _, f := range list.Find(typed, maxFiles) {
 		p.exact = p.exact || f.Path == typed
 		if f.Path == typed && strings.HasSuffix(typed, "/") {
-			continue // its files are what the user wants
+			continue // the user wants a file in it
 		}
 		insert := "@" + strings.ReplaceAll(f.Path, " ", `\ `)
 		if !strings.HasSuffix(insert, "/") {

@@ -36,7 +36,7 @@ func (e *Editor) recall(by int) {
 // search is a search in the history.
 type search struct {
 	query string
-	back  []int // of the messages found
+	back  []int // the messages found so far
 }
 
 // Popup limits.
@@ -105,7 +105,7 @@ func (e *Editor) searchKey(k keys.Key) Outcome {
 	return handled
 }
 
-// cutRunes returns the start of a text.
+// cutRunes returns the first n runes of s.
 func cutRunes(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {

@@ -278,7 +278,7 @@ func (v *vim) wholeLines(n int) {
 	v.operate(line, true)
 }
 
-// operate applies the operator to a part of the text. For whole lines the part has no line break at its end.
+// operate applies the operator to a span. A span of whole lines does not include the last line break.
 func (v *vim) operate(s span, lines bool) {
 	b := &v.e.buf
 	v.register, v.lines = b.text[s.from:s.to], lines

@@ -2,7 +2,7 @@ package keys
 
 import "strings"
 
-// Context is a part of the screen that takes keys.
+// Context is a screen area that takes keys.
 type Context string
 
 // Contexts. A key is looked up in the part that has the focus first, and then in Global.
@@ -15,7 +15,7 @@ const (
 	Panel      Context = "panel" // full-screen views, whose lists and texts have their own keys in addition
 )
 
-// Contexts returns all contexts, in the order of the table.
+// Contexts returns all contexts, in table order.
 func Contexts() []Context { return []Context{Global, Editor, List, Question, Transcript, Panel} }
 
 // Action is what a key does, such as "editor.newline": a context and a name.
@@ -56,7 +56,7 @@ const (
 	Mouse       Action = "global.mouse"
 )
 
-// Actions of the editor.
+// Editor actions.
 const (
 	Submit          Action = "editor.submit"
 	FollowUp        Action = "editor.follow-up"
@@ -152,13 +152,13 @@ func (a Action) Context() Context {
 	return Context(c)
 }
 
-// Name returns the name of an action in its context.
+// Name returns the action's name within its context.
 func (a Action) Name() string {
 	_, name, _ := strings.Cut(string(a), ".")
 	return name
 }
 
-// info describes an action: what it does, and its default keys.
+// info describes an action and gives its default keys.
 type info struct {
 	action  Action
 	summary string
@@ -166,7 +166,7 @@ type info struct {
 	needed  bool // it must have a key
 }
 
-// actions lists all actions, in the order of the table. Every action with a key has one that works in all terminals.
+// actions lists all actions, in table order. Every action with a key has a key that works in all terminals.
 var actions = [...]info{
 	{Interrupt, "stop the work", "esc", true},
 	{Cancel, "clear the draft, or stop the work; twice: quit", "ctrl+c", true},

@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/internal/suggest"
 )
 
-// Read returns the default bindings with the changes of a keymap file, whose name is for errors. The file has a table
+// Read returns the default bindings, changed by a keymap file; errors mention its name. The file has a table
 // for each context that gives actions other keys, one or several, in place of their default keys:
 //
 //	vim = true
@@ -21,7 +21,7 @@ import (
 //	submit = "ctrl+s"
 //	newline = ["enter", "ctrl+j"]
 //
-// A key that the file gives to one action is taken from the other actions of the context.
+// A key that the file gives to one action is taken from the context's other actions.
 func Read(name string, data []byte) (*Map, error) {
 	r := reader{
 		name:    name,
@@ -42,12 +42,12 @@ type reader struct {
 	data    []byte
 	parser  unstable.Parser
 	m       *Map
-	bound   map[binding]int // lines of the bindings in the file
+	bound   map[binding]int // the file's line numbers
 	emptied map[Action]int  // actions that lost their last key, with the line that took it
 	settled []setting
 }
 
-// setting is what the file says of an action.
+// setting is an action's entry in the file.
 type setting struct {
 	action Action
 	line   int
@@ -110,7 +110,7 @@ func (r *reader) document() error {
 	return r.parser.Error()
 }
 
-// path returns the parts of a key and its line.
+// path returns a key's parts and line number.
 func (r *reader) path(n *unstable.Node) (parts []string, line int) {
 	for it := n.Key(); it.Next(); {
 		if len(parts) == 0 {
@@ -208,7 +208,7 @@ func (r *reader) bind(s setting) error {
 	return nil
 }
 
-// hides notes a key that hides an action of the global context.
+// hides notes a key that hides a global action.
 func (r *reader) hides(s setting, b binding) {
 	if global, ok := r.m.actions[binding{Global, b.key}]; ok && b.context != Global {
 		r.note(s.line, "%s is the key of %s, so it does not do %s in this context", b.key, s.action, global)
@@ -240,7 +240,7 @@ func contextNames() []string {
 	return names
 }
 
-// actionNames returns the names of the actions in the context of a path, or in all contexts.
+// actionNames returns the action names in a path's context, or in all contexts.
 func actionNames(path []string) []string {
 	var names []string
 	for _, a := range actions {
@@ -254,7 +254,7 @@ func actionNames(path []string) []string {
 	return names
 }
 
-// hint returns what the user may have meant, to be added to an error.
+// hint suggests a word that the user may have meant; it is appended to an error.
 func hint(word string, words []string) string {
 	if near := suggest.Words(word, words); len(near) > 0 {
 		return ": did you mean " + suggest.Or(near) + "?"

@@ -1,4 +1,4 @@
-// Package keys names the keys of a terminal and the actions of the terminal interface, and binds the first to the
+// Package keys names the terminal's keys and the interface's actions, and binds the first to the
 // second: by default, in vim mode, and as the user's keymap file says.
 package keys
 
@@ -12,7 +12,7 @@ import (
 
 // Key is a key press.
 type Key struct {
-	// Code is the character of the key without Shift, or a special key. Terminals without the kitty protocol report only
+	// Code is the key's character without Shift, or a special key. Terminals without the kitty protocol report only
 	// the character that was typed.
 	Code Code
 	Mods Mods
@@ -51,7 +51,7 @@ const lastF = F1 + 23
 // Mods is a set of modifiers.
 type Mods uint8
 
-// Modifiers, with the bits of the kitty protocol.
+// Modifiers, as bits in the kitty protocol.
 const (
 	Shift Mods = 1 << iota
 	Alt
@@ -90,7 +90,7 @@ var other = map[string]string{
 	"plus":      "+",
 }
 
-// String returns the name of a key, such as "ctrl+j", "shift+enter", "alt+left", "G" or "space". Keys with the same name
+// String returns the key's name, such as "ctrl+j", "shift+enter", "alt+left", "G" or "space". Keys with the same name
 // have the same bindings. [Parse] reads it.
 func (k Key) String() string {
 	if k.typed() {
@@ -129,7 +129,7 @@ func (c Code) name() string {
 	return string(rune(c))
 }
 
-// Parse reads the name of a key. It accepts other common names, such as "Control+J" and "return".
+// Parse parses a key name. It accepts other common names, such as "Control+J" and "return".
 func Parse(name string) (Key, error) {
 	parts := split(strings.TrimSpace(name))
 	var k Key

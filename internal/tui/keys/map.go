@@ -16,7 +16,7 @@ type binding struct {
 type Map struct {
 	// Vim is whether the user wants vim mode.
 	Vim bool
-	// Notes tell what the user's keymap file changes besides what it says, such as an action that has no key any more.
+	// Notes are the keymap file's side effects, such as an action that has no key any more.
 	Notes []string
 
 	actions map[binding]Action
@@ -35,7 +35,7 @@ func Default() *Map {
 	return m
 }
 
-// Find returns the action of a key in the first of the contexts that has one.
+// Find returns a key's action in the first context that binds the key.
 func (m *Map) Find(k Key, contexts ...Context) (Action, bool) {
 	name := k.String()
 	for _, c := range contexts {
@@ -46,10 +46,10 @@ func (m *Map) Find(k Key, contexts ...Context) (Action, bool) {
 	return "", false
 }
 
-// Keys returns the names of the keys of an action.
+// Keys returns the names of an action's keys.
 func (m *Map) Keys(a Action) []string { return m.keys[a] }
 
-// Key returns the name of the first key of an action, to show in hints, or "".
+// Key returns the name of an action's first key, to show in hints, or "".
 func (m *Map) Key(a Action) string {
 	if len(m.keys[a]) == 0 {
 		return ""
@@ -64,7 +64,7 @@ type Row struct {
 	Keys    []string
 }
 
-// Table returns all actions of a context with their keys.
+// Table returns a context's actions with their keys.
 func (m *Map) Table(c Context) []Row {
 	var rows []Row
 	for _, a := range actions {

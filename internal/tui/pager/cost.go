@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/render"
 )
 
-// Cost returns the sections for what a session spent: in total, by model, by agent, and by model call in order.
+// Cost returns a session's costs as sections: in total, by model, by agent, and by model call in order.
 func Cost(s event.Spending, calls []float64) []Section {
 	total := []render.Block{{Part: render.Title(show.Usage(s.Total))}}
 	if len(calls) > 1 {

@@ -29,7 +29,7 @@ func Diff(diff string) []Section {
 	return sections
 }
 
-// file is a file's part of a diff.
+// file is the diff of one file.
 type file struct{ name, diff string }
 
 // split splits a diff into files.

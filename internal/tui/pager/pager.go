@@ -234,7 +234,7 @@ func (p *Pager) Jump(n int) {
 	}
 	at := p.Section()
 	if n < 0 && (p.top.block > p.starts[at] || p.top.row > 1) {
-		n++ // the start of this section
+		n++ // this section's first row
 	}
 	p.Go(min(max(at+n, 0), len(p.starts)-1))
 }

@@ -38,7 +38,7 @@ type Panel interface {
 	Close()
 }
 
-// Outcome is the effect of a key. The program paints again if it was handled.
+// Outcome is a key's effect. The program repaints if the key was handled.
 type Outcome struct {
 	Handled bool // if not, the key is for the program, such as ctrl+q
 	// Close closes the panel. It can be set with Line or Result, which then apply to the program without the panel.
@@ -64,7 +64,7 @@ type Options struct {
 	Post func(func() Outcome)
 	// State returns the state that the conversation shows. The program changes it on its loop.
 	State    func() *view.State
-	Sessions Sessions // nil: there are no saved sessions
+	Sessions Sessions // nil without saved sessions
 	Keys     *keys.Map
 	Rule     text.Rule
 	Now      func() time.Time

@@ -24,7 +24,7 @@ type tasks struct {
 	Pages
 	plan  []view.Step
 	tasks []event.Task
-	waits string // ID of an open question that presents a plan, or ""
+	waits string // ID of the open question about a plan, or ""
 	text  string // this plan
 
 	edited *edit.Editor // while the user edits the plan
@@ -239,7 +239,7 @@ func (p *tasks) sent() Outcome {
 	return Outcome{Handled: true, Close: true}
 }
 
-// follow is what the agent reads before an edited plan.
+// follow stands before an edited plan in the message to the agent.
 const follow = "I edited the plan. Follow this plan instead:\n\n"
 
 // decide answers the question that presents a plan.

@@ -182,7 +182,7 @@ func (f *face) until(ctx context.Context, prompt string, take func(line string) 
 	}
 }
 
-// replies asks the parts of a question of the model.
+// replies asks the model's questions one by one.
 func (f *face) replies(ctx context.Context, q ask.Question) (ask.Answer, error) {
 	if len(q.Items) == 0 {
 		var a ask.Answer
@@ -211,7 +211,7 @@ func (f *face) replies(ctx context.Context, q ask.Question) (ask.Answer, error) 
 	return a, nil
 }
 
-// itemQuestion describes a part of a question of the model.
+// itemQuestion words one of the model's questions.
 func itemQuestion(item event.Question, n, all int) string {
 	var b strings.Builder
 	if all > 1 {
@@ -228,7 +228,7 @@ func itemQuestion(item event.Question, n, all int) string {
 	return b.String()
 }
 
-// reply returns what a line answers: numbers of options, or a text.
+// reply parses an answer: option numbers or text.
 func reply(item event.Question, line string) (r ask.Reply, problem string) {
 	words := strings.FieldsFunc(line, func(c rune) bool { return c == ' ' || c == ',' })
 	for _, w := range words {
@@ -249,7 +249,7 @@ func reply(item event.Question, line string) (r ask.Reply, problem string) {
 	return r, ""
 }
 
-// form asks for the values of a form, one after the other.
+// form asks for a form's values, one after the other.
 func (f *face) form(ctx context.Context, q ask.Question) (ask.Answer, error) {
 	fields, err := dialog.Fields(q.Schema)
 	if err != nil {
@@ -267,7 +267,7 @@ func (f *face) form(ctx context.Context, q ask.Question) (ask.Answer, error) {
 	}
 }
 
-// values asks for the fields of a form, and whether to send them.
+// values asks for a form's values, and whether to send them.
 func (f *face) values(ctx context.Context, fields []dialog.Field) (a ask.Answer, err error) {
 	object := map[string]json.RawMessage{}
 	for _, field := range fields {

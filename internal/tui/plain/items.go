@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// How many lines are shown of an input from elsewhere, a diff, and the output of a command that failed.
+// Maximum lines shown: an input from elsewhere, a diff, a failed command's output.
 const (
 	inputLines  = 20
 	diffLines   = 100
@@ -58,7 +58,7 @@ func (f *face) item(i view.Item) {
 	}
 }
 
-// agentName returns what the lines of a subagent begin with.
+// agentName returns the prefix for a subagent's lines.
 func agentName(a view.Agent) string {
 	if a.Path == "" {
 		return ""
@@ -73,7 +73,7 @@ func itemText(i view.Item, agent string) string {
 		return agent + speaker(i) + ": " + firstLines(i.Text, inputLines)
 	case i.Kind == view.KindTool:
 		return agent + toolText(*i.Tool)
-	case i.Notice == event.KindProcessingEnd: // the end of the work says it
+	case i.Notice == event.KindProcessingEnd: // reported when the work ends
 		return ""
 	case i.Kind == view.KindNotice:
 		return agent + text.Clean(i.Text)
@@ -99,7 +99,7 @@ func cleaned(s string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// firstLines returns the first lines of a text, and how many were left out.
+// firstLines returns the first n lines, and a note that counts the rest.
 func firstLines(s string, n int) string {
 	lines := strings.Split(cleaned(s), "\n")
 	if len(lines) > n {
@@ -148,7 +148,7 @@ func toolText(t view.Tool) string {
 	return strings.TrimRight(s, "\n")
 }
 
-// lastLines returns the end of an output.
+// lastLines returns the last lines of output.
 func lastLines(o view.Output, n int) string {
 	head, tail := o.Lines()
 	lines := tail
@@ -167,7 +167,7 @@ func lastLines(o view.Output, n int) string {
 	return b.String()
 }
 
-// activityText says what an agent is doing.
+// activityText describes an agent's current work.
 func activityText(a view.Activity, now time.Time) string {
 	what := map[view.Doing]string{
 		view.DoingWork:       "working",
@@ -205,7 +205,7 @@ func stopText(s view.Stop) string {
 	return ""
 }
 
-// resultText returns what a command shows.
+// resultText returns a command's result as text.
 func resultText(r session.Result) string {
 	var b strings.Builder
 	if r.Text != "" {

@@ -22,7 +22,7 @@ TEXT         a prompt; while the agent works, a message that it reads with its n
 TEXT\        continue the text on the next line
 Press ctrl-c once to interrupt, and twice to quit. Press ctrl-d to quit when the work is done.`
 
-// input handles what the user typed.
+// input handles a typed line.
 func (f *face) input(t typed) error {
 	if t.end {
 		return f.endInput()
@@ -105,7 +105,7 @@ func (f *face) submit(in session.Input) error {
 	return f.acted()
 }
 
-// report says how something ended. Only errors of the session itself end the program.
+// report prints how an action ended. Only session errors end the program.
 func (f *face) report(err error, done string) error {
 	switch {
 	case errors.Is(err, session.ErrClosed) || f.ctx.Err() != nil:
@@ -144,7 +144,7 @@ func (f *face) run(line, name string) error {
 	return nil
 }
 
-// did shows a command's result, and does what it asks for.
+// did shows a command's result, and carries out its request.
 func (f *face) did(r session.Result, name string, err error) error {
 	if err != nil {
 		return f.report(err, "")
@@ -209,7 +209,7 @@ func (f *face) shell(line string) error {
 	return nil
 }
 
-// ran adds the output of the user's command to the conversation.
+// ran adds the output of a user's command to the conversation.
 func (f *face) ran(h session.Handle, message string, err error) error {
 	f.command()
 	f.command = nil

@@ -34,7 +34,7 @@ type Options struct {
 	Out    io.Writer
 	// Prompt is submitted at the start.
 	Prompt string
-	// Echo repeats what was typed, for logs of input that is not from a terminal. Bell rings when the work ends and when a
+	// Echo repeats the input, for logs without a terminal. Bell rings when the work ends and when a
 	// question is asked.
 	Echo, Bell bool
 	// Open opens another session: the one with an ID, or a new one for "". Nil means that other sessions cannot be opened.
@@ -44,7 +44,7 @@ type Options struct {
 }
 
 // Run shows a session and passes on what the user types, until the user quits, the input ends and the work is done, or the
-// session is closed. The session stays open: the caller closes the returned handle, which is another one than that of the
+// session is closed. The session stays open: the caller closes the returned handle, which differs from the handle in the
 // options if the user opened another session.
 func Run(ctx context.Context, o Options) (session.Handle, error) {
 	if o.Interrupts == nil {
@@ -100,7 +100,7 @@ type face struct {
 	typed  chan typed
 	notes  chan func() error // what other goroutines tell the loop
 
-	detach  func() // stops the goroutines of the handle
+	detach  func() // stops the handle's goroutines
 	records <-chan record
 	state   *view.State
 	from    int               // items before it were printed
@@ -120,7 +120,7 @@ type face struct {
 	resting  bool      // the user was told that the session is ready
 	stopped  view.Stop // as the user was told
 	commands int       // slash commands that run
-	aside    string    // the output of the user's commands since the last prompt
+	aside    string    // output of user commands since the last prompt
 	told     time.Time // when the current activity was last described
 	command  func()    // interrupts the user's own command; nil if none runs
 	pressed  bool      // ctrl-c was pressed since the last line
@@ -128,13 +128,13 @@ type face struct {
 	tick     *time.Ticker
 }
 
-// typed is a line, or the end of the input.
+// typed is an input line, or EOF.
 type typed struct {
 	text string
 	end  bool
 }
 
-// record is an event, or why there are no more.
+// record is an event, or the error that ended them.
 type record struct {
 	event.Record
 	err  error
@@ -209,7 +209,7 @@ func lastPrompt(s *view.State) int {
 	return 0
 }
 
-// follow sends the events of a session.
+// follow sends a session's events.
 func follow(ctx context.Context, h session.Handle, after event.Seq, to chan<- record) {
 	next := record{over: true}
 	for r, err := range h.Events(ctx, after) {
@@ -280,7 +280,7 @@ func (f *face) over() bool {
 	return f.ended && f.resting && f.asking == nil && f.command == nil && f.commands == 0 && len(f.held) == 0
 }
 
-// settle shows what is new, asks what waits, and notices the beginning and the end of work.
+// settle shows new items, asks waiting questions, and reports when work starts and ends.
 func (f *face) settle() error {
 	f.items()
 	if err := f.questions(); err != nil {
@@ -378,7 +378,7 @@ func (f *face) unread() {
 	}
 }
 
-// describe says what the session is doing, now and then.
+// describe prints the session's activity from time to time.
 func (f *face) describe(now time.Time) {
 	if f.asking != nil || !f.working {
 		return

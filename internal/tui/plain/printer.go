@@ -35,7 +35,7 @@ func (p *printer) write(text string) {
 	}
 }
 
-// output writes the output of a command as it arrives.
+// output writes command output as it arrives.
 func (p *printer) output(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package render lays out what a session shows as lines: Markdown, code, diffs, tool calls, reasoning, inputs and
+// Package render lays out session items as lines: Markdown, code, diffs, tool calls, reasoning, inputs and
 // notices.
 //
 // A [Body] is an item as blocks. A block is small, and its lines depend only on the block and the [Layout], so that a
@@ -20,13 +20,13 @@ type Layout struct {
 	Now      time.Time
 }
 
-// Block is a part of an item.
+// Block is a piece of an item.
 type Block struct {
 	Gap  bool // a blank line separates it from the block before it
 	Part Part
 }
 
-// Part is the content of a block.
+// Part is a block's content.
 type Part interface {
 	// Lines lays the part out. No line is wider than the layout.
 	Lines(o Layout) []text.Line
@@ -50,7 +50,7 @@ func (f fixed) Lines(o Layout) []text.Line {
 	return out
 }
 
-// prefix is what stands before the lines of a part.
+// prefix stands before a part's lines: list marks, quote bars and indentation.
 type prefix struct{ first, rest text.Line }
 
 // width returns the columns that remain, at least 1.

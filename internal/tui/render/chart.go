@@ -7,7 +7,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// Bar is a bar of a chart.
+// Bar is a bar in a chart.
 type Bar struct {
 	Label string
 	Value float64 // not negative

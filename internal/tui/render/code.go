@@ -8,12 +8,12 @@ import (
 
 const codeIndent = "  "
 
-// code is a part of a code block.
+// code is a code block, or a piece of a long one.
 type code struct {
 	prefix
 	lang  string
 	lines []string
-	state state // of the highlighter, before the first line
+	state state // highlighter state before the first line
 }
 
 func (c *code) Rows(o Layout) int {
@@ -46,7 +46,7 @@ func (c *code) Lines(o Layout) []text.Line {
 	return c.put(o, out)
 }
 
-// after returns the state of the highlighter after the last line.
+// after returns the highlighter state after the last line.
 func (c *code) after() state {
 	h := highlighter{lang: languageOf(c.lang), state: c.state}
 	if h.lang == nil {
@@ -58,7 +58,7 @@ func (c *code) after() state {
 	return h.state
 }
 
-// state is what a highlighter remembers from one line to the next.
+// state is the highlighter state between two lines.
 type state struct {
 	until string // what ends the open comment or string, or ""
 	role  text.Role
@@ -162,7 +162,7 @@ func (h *highlighter) open(s string) string {
 	return ""
 }
 
-// rest returns the length of the open comment or string on this line.
+// rest returns how many bytes of this line belong to the open comment or string.
 func (h *highlighter) rest(s string) int {
 	if i := strings.Index(s, h.until); i >= 0 {
 		return i + len(h.until)
@@ -170,7 +170,7 @@ func (h *highlighter) rest(s string) int {
 	return len(s)
 }
 
-// quoted returns the length of the string at the start of s, or 0.
+// quoted returns the length of a string literal at the start of s, or 0.
 func quoted(s string, single bool) int {
 	if single && s[0] == '\'' && !(len(s) > 2 && (s[2] == '\'' || s[1] == '\\')) {
 		return 0 // not a character, but a lifetime or a mark

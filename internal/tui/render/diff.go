@@ -12,19 +12,19 @@ import (
 // Limits of diffs.
 const (
 	splitWidth  = 120 // columns from which the two sides stand beside each other
-	foldedDiff  = 20  // rows of a folded diff
+	foldedDiff  = 20  // rows when folded
 	wordTokens  = 200 // per line, to compare its words
 	diffPerPart = 64  // rows
 )
 
-// change is a row of a diff: a line on one side or both.
+// change is a diff row: a line on one side or both.
 type change struct {
 	sign     byte // ' ', '+' or '-'; '~' for a changed line, '@' for a hunk, 'f' for a file, 'm' for a message
 	old, new string
 	from, to int // line numbers
 }
 
-// Diff returns the blocks of a unified diff. Unless it is expanded, a long diff shows its first rows and counts the rest.
+// Diff lays out a unified diff. Unless it is expanded, a long diff shows its first rows and counts the rest.
 func Diff(diff string, o Layout) []Block { return diffBlocks(prefix{}, diff, o) }
 
 func diffBlocks(p prefix, diff string, o Layout) []Block {
@@ -52,7 +52,7 @@ func diffBlocks(p prefix, diff string, o Layout) []Block {
 
 func digits(n int) int { return len(strconv.Itoa(n)) }
 
-// Counts returns the added and removed lines of a unified diff.
+// Counts returns the numbers of added and removed lines in a unified diff.
 func Counts(diff string) (added, removed int) {
 	for _, c := range changes(diff) {
 		switch c.sign {
@@ -71,8 +71,8 @@ func Counts(diff string) (added, removed int) {
 // changes parses a unified diff. Removed lines that are followed by added lines become changed lines.
 func changes(diff string) []change {
 	var out []change
-	var from, to, left, right int // numbers, and the lines that remain of the hunk
-	was := ""                     // the old name of the file
+	var from, to, left, right int // line numbers, and the hunk's remaining lines
+	was := ""                     // the file's old name
 	removed := 0                  // rows at the end of out that an added line can complete
 	for line := range strings.SplitSeq(strings.TrimSuffix(diff, "\n"), "\n") {
 		inside := left > 0 || right > 0
@@ -155,7 +155,7 @@ func noise(line string) bool {
 	return false
 }
 
-// fileName returns the name of a file in a diff, and whether the file is new or deleted.
+// fileName returns the file name to show for a diff, and whether the file is new or deleted.
 func fileName(was, is string) string {
 	was, _, _ = strings.Cut(was, "\t")
 	is, _, _ = strings.Cut(is, "\t")
@@ -168,7 +168,7 @@ func fileName(was, is string) string {
 	return strings.TrimPrefix(is, "b/")
 }
 
-// hunk is a part of a diff.
+// hunk is a diff hunk.
 type hunk struct {
 	prefix
 	rows    []change
@@ -219,7 +219,7 @@ func (h *hunk) Lines(o Layout) []text.Line {
 
 func changed(sign byte) bool { return sign == '-' || sign == '+' || sign == '~' }
 
-// unified lays out a row, or several changed rows: first what was removed, then what was added.
+// unified lays out a row, or several changed rows: first the removed lines, then the added lines.
 func (h *hunk) unified(o Layout, rows []change, width int) []text.Line {
 	var out, added []text.Line
 	for _, c := range rows {
@@ -302,7 +302,7 @@ func (h *hunk) side(o Layout, number int, sign byte, content text.Line, width in
 	return rows
 }
 
-// content returns the styled text on one side of a row.
+// content returns the styled text for one side of a row.
 func (h *hunk) content(c change, old bool) text.Line {
 	switch {
 	case c.sign == '~':
@@ -411,7 +411,7 @@ func common(a, b []string) (keepA, keepB []bool, same int) {
 	return keepA, keepB, same
 }
 
-// HunkSize returns the number of old and new lines that the header of a hunk announces.
+// HunkSize returns the numbers of old and new lines that a hunk header announces.
 func HunkSize(header string) (left, right int) {
 	_, left, _, right = hunkHeader(header)
 	return left, right

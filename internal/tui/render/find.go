@@ -6,14 +6,14 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// Match is a match of a search, or a part of it, on a row.
+// Match is a search match on a row, or the part of a longer match that is on it.
 type Match struct {
 	Row      int
 	From, To int  // bytes of the row's text
 	First    bool // the match begins here
 }
 
-// Find returns the matches of a text in rows, regardless of case. The query must be in lower case. A match may continue
+// Find returns the matches for a query in rows, regardless of case. The query must be in lower case. A match may continue
 // on the next row.
 func Find(rows []text.Line, query string) []Match {
 	var all strings.Builder
@@ -53,7 +53,7 @@ func Find(rows []text.Line, query string) []Match {
 	}
 }
 
-// Highlight marks a part of a line as a match.
+// Highlight marks the bytes between from and to as a match.
 func Highlight(l text.Line, from, to int) text.Line {
 	var out text.Line
 	at := 0

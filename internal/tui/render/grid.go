@@ -6,7 +6,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// grid is a table, or a part of a long one.
+// grid is a table, or a piece of a long table.
 type grid struct {
 	prefix
 	align []byte // 'l', 'r' or 'c' per column
@@ -17,7 +17,7 @@ type grid struct {
 
 const maxColumns = 64
 
-// delimiters returns the alignments that the second line of a table gives, or nil.
+// delimiters parses a table's second line, and returns the column alignments, or nil.
 func delimiters(s string) []byte {
 	if !strings.Contains(s, "-") || strings.Trim(s, "|-: \t") != "" {
 		return nil
@@ -43,7 +43,7 @@ func delimiters(s string) []byte {
 	return out
 }
 
-// cells returns the cells of a table row.
+// cells splits a table row into cells.
 func cells(s string) []string {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "|")
 	var out []string
@@ -65,7 +65,7 @@ func cells(s string) []string {
 
 func cell(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), `\|`, "|") }
 
-// newGrid parses the rows of a table: header, delimiters, body.
+// newGrid parses table rows: header, delimiters, body.
 func newGrid(p prefix, lines []string, body bool) *grid {
 	g := &grid{prefix: p, align: delimiters(lines[1]), body: body}
 	for i, l := range lines {
@@ -138,7 +138,7 @@ func longestWord(r text.Rule, s string) int {
 	return n
 }
 
-// share shares the space among columns: narrow columns get what they need. It returns nil if there is not enough.
+// share divides the space among columns; narrow columns get their natural width. It returns nil if the space is too small.
 func share(natural, words []int, space int) []int {
 	out := make([]int, len(natural))
 	total := 0

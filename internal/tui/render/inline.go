@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// token is a part of a paragraph.
+// token is a piece of paragraph text.
 type token struct {
 	text        string // clean, except that "\n" breaks the line
 	style       text.Style
@@ -19,7 +19,7 @@ type token struct {
 	opens, ends bool
 }
 
-// inline parses the text of a paragraph.
+// inline parses paragraph text.
 type inline struct {
 	list   []token
 	style  text.Style
@@ -218,7 +218,7 @@ func (p *inline) emphasize() {
 	}
 }
 
-// image adds the name and the address of an image.
+// image adds an image's name and address.
 func (p *inline) image(s string) int {
 	label, target, n := linkParts(s[1:])
 	if n == 0 {
@@ -314,7 +314,7 @@ func linkParts(s string) (label, target string, n int) {
 
 const maxLink = 2000
 
-// bareURL returns the length of the URL at the start of s.
+// bareURL returns the length of a URL at the start of s.
 func bareURL(s string) int {
 	n := strings.IndexAny(s, " \t\n<>\"`|\\^{}")
 	if n < 0 {
@@ -334,7 +334,7 @@ func bareURL(s string) int {
 // safe reports whether a link may be followed.
 func safe(s string) bool { return address(s) != "" }
 
-// address returns the URL of a link for the terminal, or "" if it is not safe to follow.
+// address returns a link's URL for the terminal, or "" if following it is not safe.
 func address(s string) string {
 	if len(s) > maxLink {
 		return ""

@@ -64,7 +64,7 @@ func (b *Body) Lines(i int, o Layout) []text.Line {
 	return lines
 }
 
-// Write updates the body of an answer that is being written, and returns the first block that may have changed. It
+// Write updates a growing answer's body, and returns the first block that may have changed. It
 // returns false if the body must be made again.
 func (b *Body) Write(item view.Item) (from int, ok bool) {
 	if b.md == nil || !b.grows(item) || len(item.Text) < len(b.written) {
@@ -79,7 +79,7 @@ func (b *Body) Write(item view.Item) (from int, ok bool) {
 	return from, true
 }
 
-// same reports whether a text begins with what was written. It compares only the ends: a text that is being written
+// same reports whether a text begins with the written text. It compares only the ends: a growing text
 // changes only at its end.
 func same(s, written string) bool {
 	const ends = 256

@@ -2,7 +2,7 @@ package render
 
 import "strings"
 
-// indentOf returns the columns of a line's indentation, and the rest.
+// indentOf returns a line's indentation in columns, and the rest.
 func indentOf(s string) (columns int, rest string) {
 	for i := range len(s) {
 		switch s[i] {
@@ -36,7 +36,7 @@ func strip(s string, columns int) string {
 	return strings.Repeat(" ", max(at-columns, 0))
 }
 
-// afterQuote returns the rest of a line after the mark of a quote.
+// afterQuote strips the quote mark from a line.
 func afterQuote(line string) string {
 	in, s := indentOf(line)
 	s = s[1:]
@@ -46,7 +46,7 @@ func afterQuote(line string) string {
 	return strings.TrimPrefix(s, " ")
 }
 
-// fenceOf returns the fence at the start of a line, or "".
+// fenceOf returns the fence that a line starts with, or "".
 func fenceOf(s string) string {
 	n := run(s, '`')
 	if n < 3 {
@@ -67,7 +67,7 @@ func run(s string, c byte) int {
 	return n
 }
 
-// heading returns the level of an ATX heading, or 0.
+// heading returns an ATX heading's level, or 0.
 func heading(s string) int {
 	if n := run(s, '#'); n <= 6 && (n == len(s) || s[n] == ' ' || s[n] == '\t') {
 		return n
@@ -75,7 +75,7 @@ func heading(s string) int {
 	return 0
 }
 
-// underline returns the level of the heading that a line makes of the line before it, or 0.
+// underline returns the level that a line gives the line before it as a heading, or 0.
 func underline(s string) int {
 	s = strings.TrimRight(s, " \t")
 	switch {
@@ -107,7 +107,7 @@ func rule(s string) bool {
 	return n >= 3
 }
 
-// listMark returns the mark of a list item as it is shown, and its size in the source.
+// listMark returns a list item's mark as it is shown, and its size in the source.
 func listMark(s string) (mark string, size int, ok bool) {
 	digits := 0
 	for digits < len(s) && digits < 10 && s[digits] >= '0' && s[digits] <= '9' {
@@ -130,7 +130,7 @@ func interrupts(s string) bool {
 	return (mark == "•" || mark == "1." || mark == "1)") && strings.TrimSpace(s[size:]) != ""
 }
 
-// task returns the box of a task in a list.
+// task returns a task item's box.
 func task(s string) (box string, ok bool) {
 	if len(s) < 4 || s[0] != '[' || s[2] != ']' || s[3] != ' ' && s[3] != '\t' {
 		return "", false
@@ -144,7 +144,7 @@ func task(s string) (box string, ok bool) {
 	return "", false
 }
 
-// language returns the language that the info string of a fence names.
+// language returns the language that a fence's info string names.
 func language(info string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(info), " ")
 	return strings.ToLower(strings.Trim(name, "{}."))

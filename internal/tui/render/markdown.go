@@ -71,7 +71,7 @@ func (m *Markdown) Open() []Block {
 	return p.out
 }
 
-// Parse returns the blocks of a whole text.
+// Parse parses a whole text.
 func Parse(s string) []Block {
 	var m Markdown
 	m.Write(s)
@@ -81,7 +81,7 @@ func Parse(s string) []Block {
 // container is a quote or a list item.
 type container struct {
 	quote  bool
-	indent int    // columns that the lines of a list item have before their content
+	indent int    // columns before a list item's content
 	mark   string // not shown so far
 	shown  int    // columns that the mark takes
 }
@@ -102,9 +102,9 @@ type leaf struct {
 	lines   []string
 	size    int
 	fence   string
-	indent  int // of the fence
+	indent  int // before the fence
 	lang    string
-	state   state    // of the highlighter, at the first line
+	state   state    // highlighter state at the first line
 	started bool     // a chunk was finished
 	blank   int      // blank lines at the end of indented code
 	source  []string // finished chunks, if code is collected
@@ -126,7 +126,7 @@ func (p *parser) line(line string) {
 	blank := strings.TrimSpace(rest) == ""
 	switch {
 	case n < len(p.stack) && p.leaf.kind == paragraph && !blank && !p.starts(rest):
-		p.text(rest) // the paragraph continues without the marks of its containers
+		p.text(rest) // a paragraph continues on lines without container marks
 		return
 	case n < len(p.stack):
 		p.close(n)
@@ -145,7 +145,7 @@ func (p *parser) line(line string) {
 	}
 }
 
-// match strips the marks of the open containers from a line, and returns how many containers it continues.
+// match strips the open containers' marks from a line, and returns how many containers the line continues.
 func (p *parser) match(line string) (int, string) {
 	for i, c := range p.stack {
 		in, _ := indentOf(line)
@@ -184,7 +184,7 @@ func (p *parser) starts(line string) bool {
 	return s[0] == '>' || fenceOf(s) != "" || heading(s) > 0 || rule(s) || list
 }
 
-// open opens the containers that a line starts, and returns the rest of the line.
+// open opens the containers that a line starts, and returns what follows their marks.
 func (p *parser) open(line string) string {
 	for len(p.stack) < maxDepth {
 		in, s := indentOf(line)
@@ -225,7 +225,7 @@ func (p *parser) open(line string) string {
 	return line
 }
 
-// content parses a line after the marks of containers.
+// content parses a line after container marks.
 func (p *parser) content(line string) {
 	in, s := indentOf(line)
 	switch {
@@ -400,7 +400,7 @@ func (p *parser) close(n int) {
 	}
 }
 
-// item shows the mark of an empty list item.
+// item shows an empty list item's mark.
 func (p *parser) item() {
 	if last := len(p.stack) - 1; last >= 0 && p.stack[last].mark != "" {
 		p.emit(&para{prefix: p.prefix()})
@@ -417,14 +417,14 @@ func (p *parser) heading(level int, title string) {
 // emit adds a block.
 func (p *parser) emit(part Part) {
 	gap := p.blank && (len(p.out) > 0 || p.any)
-	if p.leaf.started { // the rest of a block
+	if p.leaf.started { // a block continues
 		gap = false
 	}
 	p.out = append(p.out, Block{Gap: gap, Part: part})
 	p.blank = false
 }
 
-// prefix returns what stands before the lines of the next block. It shows the marks of new list items.
+// prefix returns the next block's prefix. It shows the marks of new list items.
 func (p *parser) prefix() prefix {
 	var out prefix
 	for i := range p.stack {
@@ -446,7 +446,7 @@ func (p *parser) prefix() prefix {
 // Code is a code block.
 type Code struct{ Language, Source string }
 
-// Codes returns the code blocks of a text, as they were written.
+// Codes returns the code blocks in s as they were written.
 func Codes(s string) []Code {
 	var list []Code
 	m := Markdown{parser: parser{codes: &list}}

@@ -10,7 +10,7 @@ import (
 type para struct {
 	prefix
 	text  string
-	level int // of a heading
+	level int // heading level; 0 is no heading
 }
 
 func (p *para) Rows(o Layout) int {
@@ -72,7 +72,7 @@ func (p *plain) Lines(o Layout) []text.Line {
 	return p.put(o, out)
 }
 
-// plainParts returns a text as parts of a bounded size.
+// plainParts splits text into blocks of bounded size.
 func plainParts(p prefix, s string, style text.Style, hard bool) []Block {
 	var out []Block
 	for s != "" || out == nil {
@@ -83,7 +83,7 @@ func plainParts(p prefix, s string, style text.Style, hard bool) []Block {
 	return out
 }
 
-// cutLines returns the first lines of a text, and the rest.
+// cutLines splits s after the first lines.
 func cutLines(s string, lines, bytes int) (first, rest string) {
 	for at := 0; ; {
 		i := strings.IndexByte(s[at:], '\n')
@@ -106,7 +106,7 @@ func cutLines(s string, lines, bytes int) (first, rest string) {
 	}
 }
 
-// Plain returns the blocks of a text that is not Markdown. Long lines break at any place.
+// Plain lays out text that is not Markdown. Long lines break anywhere.
 func Plain(s string) []Block {
 	return plainParts(prefix{}, strings.TrimRight(s, "\n"), text.Style{}, true)
 }

@@ -9,7 +9,7 @@ import (
 
 // syntax is how a language looks.
 type syntax struct {
-	names     string // of the language in fences and as file name extensions
+	names     string // language names in fences, and file name extensions
 	keywords  string
 	kinds     string // types, constants and built-in functions
 	comments  []string
@@ -30,7 +30,7 @@ type span struct {
 	role        text.Role
 }
 
-// word returns the role of a word, given what follows it.
+// word returns a word's role; after is the text that follows it.
 func (l *syntax) word(w, after string) text.Role {
 	l.once.Do(func() {
 		l.roles = make(map[string]text.Role)
@@ -53,7 +53,7 @@ func (l *syntax) word(w, after string) text.Role {
 	return text.Plain
 }
 
-// languageOf returns the syntax of a language or file name extension, or nil.
+// languageOf returns the syntax for a language or file name extension, or nil.
 func languageOf(name string) *syntax {
 	if name == "" {
 		return nil

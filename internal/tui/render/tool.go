@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// Output rows of a folded tool call.
+// Output rows in a folded tool call.
 const (
 	runningRows = 5
 	doneRows    = 3
@@ -19,7 +19,7 @@ const (
 
 var indent = prefix{text.Line{{Text: "  "}}, text.Line{{Text: "  "}}}
 
-// tool adds the blocks of a tool call.
+// tool adds a tool call's blocks.
 func (b *Body) tool(t view.Tool, o Layout) {
 	b.add(titleOf(t, o.Now))
 	if t.Error != "" && o.Expanded {
@@ -60,7 +60,7 @@ func outcomeRole(s view.ToolState) text.Role {
 	return text.Dim
 }
 
-// mark returns the mark of a state, and words for a state that the mark does not explain.
+// mark returns a state's mark, and words if the mark does not explain the state.
 func mark(s view.ToolState) (mark string, r text.Role, words string) {
 	switch s {
 	case view.ToolDone:
@@ -83,7 +83,7 @@ func mark(s view.ToolState) (mark string, r text.Role, words string) {
 	return "○", text.Dim, "queued"
 }
 
-// titleOf returns the first lines of a tool call: mark, title, state, duration.
+// titleOf returns a tool call's first lines: mark, title, state, duration.
 func titleOf(t view.Tool, now time.Time) Part {
 	m, r, words := mark(t.State)
 	details := []string{}
@@ -128,7 +128,7 @@ func count(s string) int {
 	return strings.Count(s, "\n") + 1
 }
 
-// title is the title of a tool call.
+// title is a tool call's title.
 type title struct {
 	prefix
 	title, detail string
@@ -144,7 +144,7 @@ func (t *title) Lines(o Layout) []text.Line {
 	return t.put(o, o.Rule.Wrap(l, t.width(o)))
 }
 
-// output adds a call's output: the last lines of a folded call, or everything that the view has.
+// output adds a call's output: the last lines if the call is folded, or everything that the view has.
 func (b *Body) output(t view.Tool, o Layout) {
 	head, tail := text.Unstyled(t.Output.Head), text.Unstyled(t.Output.Tail)
 	omitted := t.Output.Omitted
@@ -226,7 +226,7 @@ func (p *inset) Lines(o Layout) []text.Line {
 	return p.put(o, p.part.Lines(inner))
 }
 
-// step is a step of a plan.
+// step lays out a plan step.
 func step(s view.Step) Part {
 	box, style := "☐ ", text.Style{}
 	switch s.Status {

@@ -2,7 +2,7 @@ package screen
 
 import "github.com/reins-agent/reins/internal/tui/text"
 
-// place paints the region of an inline screen where the cursor is, and takes the rows that it needs.
+// place paints an inline screen's region at the cursor, and takes the rows that it needs.
 func (s *Screen) place(rows []row) {
 	if s.begun {
 		s.move(0, 0)
@@ -31,7 +31,7 @@ func (s *Screen) newline() {
 	s.x = 0
 }
 
-// Print returns the bytes that put finished lines above the region of an inline screen, followed by the frame.
+// Print returns the bytes that put finished lines above an inline screen's region, followed by the frame.
 func (s *Screen) Print(lines []text.Line, f Frame) []byte {
 	s.out = s.out[:0]
 	if s.begun {

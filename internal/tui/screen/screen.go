@@ -9,17 +9,17 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// Frame is what the terminal shows. A line that was painted must not be changed.
+// Frame is a picture for the terminal. Painted lines must not be changed.
 type Frame struct {
 	Lines  []text.Line
-	X, Y   int  // of the cursor
-	Cursor bool // it is visible
+	X, Y   int  // cursor position
+	Cursor bool // the cursor is visible
 }
 
 // Screen turns frames into bytes for the terminal. It is either the alternate screen or, inline, a region of rows below
 // lines that belong to the terminal.
 type Screen struct {
-	// Style returns the SGR parameters of a style, such as "1;31", or "" for the terminal's own.
+	// Style returns a style's SGR parameters, such as "1;31", or "" for the terminal's own style.
 	Style func(text.Style) string
 	Rule  text.Rule // how the terminal places clusters
 	Sync  bool      // the terminal synchronizes output
@@ -28,19 +28,19 @@ type Screen struct {
 	w, h   int
 	rows   []row
 	styles map[text.Style]uint16
-	sgr    []string // by number of the style
+	sgr    []string // by style number
 	urls   []string
 
 	stale  bool // the terminal shows something else
 	begun  bool // inline: the region has its place
-	x, y   int  // of the terminal's cursor; x is -1 if it is not certain
+	x, y   int  // terminal cursor; x is -1 if the position is unknown
 	style  uint16
 	hidden bool
 
 	out []byte
 }
 
-// row is what the terminal shows in a row.
+// row is a row on the terminal.
 type row struct {
 	line  text.Line
 	cells []cell // up to the last that is not blank
@@ -48,16 +48,16 @@ type row struct {
 	risky bool // it has clusters whose width terminals disagree about
 }
 
-// cell is a column of a row.
+// cell is a column in a row.
 type cell struct {
-	text  string // a cluster; "" is the right half of the one before
+	text  string // a cluster; "" is the right half of a wide cluster
 	style uint16
 }
 
 // maxStyles is how many styles are remembered. Links make each style different.
 const maxStyles = 1000
 
-// New returns a screen of a size. An inline screen has no more rows than the terminal.
+// New returns a screen with w columns and h rows. An inline screen has no more rows than the terminal.
 func New(w, h int, inline bool, style func(text.Style) string) *Screen {
 	s := &Screen{Style: style, inline: inline, stale: true}
 	s.forget()
@@ -161,7 +161,7 @@ func (s *Screen) finish(f Frame) {
 // seed makes the hashes of rows.
 var seed = maphash.MakeSeed()
 
-// layout returns the cells of a line.
+// layout returns a line's cells.
 func (s *Screen) layout(l text.Line, was row) row {
 	if len(l) == len(was.line) && (len(l) == 0 && len(was.cells) == 0 && was.hash == 0 || len(l) > 0 && &l[0] == &was.line[0]) {
 		return was
@@ -217,7 +217,7 @@ func (r row) at(x int) cell {
 	return blank
 }
 
-// risky reports whether terminals disagree about the width of a cluster of more than one byte.
+// risky reports whether terminals disagree about the width of c, a cluster with several bytes.
 func risky(c string) bool {
 	n := 0
 	for _, r := range c {
@@ -228,7 +228,7 @@ func risky(c string) bool {
 	return false
 }
 
-// number returns the number of a style.
+// number returns a style's number, which it assigns at first use.
 func (s *Screen) number(style text.Style) uint16 {
 	if n, ok := s.styles[style]; ok {
 		return n
@@ -243,7 +243,7 @@ func (s *Screen) number(style text.Style) uint16 {
 	return n
 }
 
-// diff paints the columns of a row that differ.
+// diff paints the columns that differ between two rows.
 func (s *Screen) diff(y int, was, next row) {
 	if was.hash == next.hash && len(was.cells) == len(next.cells) {
 		return
@@ -265,7 +265,7 @@ func (s *Screen) diff(y int, was, next row) {
 			s.erase(x, y)
 			return
 		}
-		stop := x // of the columns to paint
+		stop := x // end of the columns to paint
 		for last := x; stop < end && stop-last <= gap; stop++ {
 			if was.at(stop) != next.at(stop) {
 				last = stop
@@ -387,7 +387,7 @@ func (s *Screen) move(x, y int) {
 	s.x, s.y = x, y
 }
 
-// setStyle changes the style of what is written.
+// setStyle sets the style for the text that follows.
 func (s *Screen) setStyle(n uint16) {
 	if n == s.style {
 		return

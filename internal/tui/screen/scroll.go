@@ -27,7 +27,7 @@ func (s *Screen) scroll(next []row) {
 	if by == 0 {
 		return
 	}
-	first, last := top, top+size-1+by // of the region
+	first, last := top, top+size-1+by // rows of the region
 	if by < 0 {
 		first, last = top+by, top+size-1
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/internal/tui/keys"
 )
 
-// final returns the key of the sequences CSI … c and SS3 c.
+// final returns the key for the sequences CSI … c and SS3 c.
 func final(c byte) (keys.Code, bool) {
 	switch c {
 	case 'A':
@@ -29,7 +29,7 @@ func final(c byte) (keys.Code, bool) {
 	return 0, false
 }
 
-// numbered returns the key of the sequence CSI n ~.
+// numbered returns the key for the sequence CSI n ~.
 func numbered(n int) (keys.Code, bool) {
 	switch {
 	case n == 1 || n == 7:
@@ -62,7 +62,7 @@ type sequence struct {
 	final   byte
 }
 
-// at returns a part of a parameter, or 0.
+// at returns part of parameter i, or 0.
 func (s sequence) at(i, part int) int {
 	if i >= len(s.params) || part >= len(s.params[i]) {
 		return 0
@@ -127,7 +127,7 @@ func params(b []byte) (list [][]int) {
 	return list
 }
 
-// sequence reports what a control sequence means. Unknown sequences mean nothing.
+// sequence emits the event that a control sequence stands for. Unknown sequences are ignored.
 func (p *Parser) sequence(s sequence, emit func(Event)) {
 	switch {
 	case s.private == '<' && (s.final == 'M' || s.final == 'm'):
@@ -154,7 +154,7 @@ func (p *Parser) sequence(s sequence, emit func(Event)) {
 	}
 }
 
-// key returns the key of a sequence. The release of a key is not reported.
+// key returns the pressed key. Key releases are not reported.
 func (s sequence) key() (k keys.Key, ok bool) {
 	k.Mods = mods(s.at(1, 0))
 	if s.at(1, 1) == 3 {
@@ -190,7 +190,7 @@ func (s sequence) kitty(m keys.Mods) (keys.Key, bool) {
 	return k, ok
 }
 
-// character returns the key of a code of the kitty protocol. Shifted is the code with Shift, and base the code on a US
+// character returns the key for a kitty protocol code. Shifted is the code with Shift, and base the code on a US
 // keyboard, which shortcuts use if the keyboard has another script.
 func character(code, shifted, base int, m keys.Mods) (keys.Key, bool) {
 	if c, ok := functional(code); ok {
@@ -280,7 +280,7 @@ func mouse(s sequence) Mouse {
 	return m
 }
 
-// answer reports a control string. Only answers to queries of this package mean something.
+// answer reports a control string. Only answers to this package's queries are used.
 func answer(kind byte, b []byte, emit func(Event)) {
 	switch {
 	case kind == ']' && bytes.HasPrefix(b, []byte("11;")):

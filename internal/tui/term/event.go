@@ -4,7 +4,7 @@ package term
 
 import "github.com/reins-agent/reins/internal/tui/keys"
 
-// Event is what happens at the terminal: a [keys.Key], or one of the types below.
+// Event is a [keys.Key], or one of the types below.
 type Event any
 
 // Paste is text that was pasted. Its lines end with "\n". It is untrusted.
@@ -58,6 +58,6 @@ const (
 type Reply struct {
 	Query Query
 	Mode  int    // of QueryMode
-	Value int    // keyboard flags, or the state of the mode: 0 and 4 mean that it cannot be set
-	Text  string // of QueryVersion
+	Value int    // keyboard flags, or the mode's state: 0 and 4 mean that it cannot be set
+	Text  string // answer to QueryVersion
 }

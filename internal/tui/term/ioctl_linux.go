@@ -14,7 +14,7 @@ const (
 
 // settings returns the saved state as "stty -g" prints it.
 func (s *rawState) settings() string {
-	const size = 32 // of the C library's c_cc
+	const size = 32 // size of c_cc in the C library
 	var b strings.Builder
 	fmt.Fprintf(&b, "%x:%x:%x:%x", s.saved.Iflag, s.saved.Oflag, s.saved.Cflag, s.saved.Lflag)
 	for i := range size {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// mode is a state of the terminal that is undone at exit.
+// mode is a terminal mode that is undone at exit.
 type mode struct{ on, off string }
 
-// Modes of the terminal. The keyboard modes belong to the screen that is shown, so the alternate screen comes first.
+// Terminal modes. The keyboard modes belong to the screen that is shown, so the alternate screen comes first.
 var (
 	modeAlternate = mode{"\x1b[?1049h", "\x1b[?1049l"}
 	modeTitle     = mode{"\x1b[22;2t", "\x1b[23;2t"} // saves and restores it

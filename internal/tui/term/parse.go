@@ -25,13 +25,13 @@ type Parser struct {
 }
 
 const (
-	escWait    = 10 * time.Millisecond // for the rest of a sequence after a lone ESC
+	escWait    = 10 * time.Millisecond // after ESC, for the rest of a sequence
 	kittyWait  = 50 * time.Millisecond
 	answerWait = 250 * time.Millisecond
 	pasteWait  = 2 * time.Second
 
-	maxString = 4 << 10  // bytes of a control string
-	maxPaste  = 64 << 20 // bytes of a paste that is reported as one
+	maxString = 4 << 10  // bytes in a control string
+	maxPaste  = 64 << 20 // bytes in one Paste event
 )
 
 const (
@@ -88,7 +88,7 @@ func (p *Parser) Wait() time.Duration {
 	return escWait
 }
 
-// Timeout reports keys that could have begun a sequence. A longer part of a sequence still waits for its end.
+// Timeout reports keys that could have begun a sequence. A longer piece of a sequence still waits for its end.
 func (p *Parser) Timeout(emit func(Event)) {
 	switch {
 	case p.pasting:
@@ -146,7 +146,7 @@ func (p *Parser) endPaste(emit func(Event)) {
 	emit(Paste{string(text)})
 }
 
-// control returns the key of a control byte.
+// control returns the key for a control byte.
 func control(c byte) keys.Key {
 	switch c {
 	case 0:
@@ -248,7 +248,7 @@ func (p *Parser) long(n int) int {
 	return n
 }
 
-// dropped drops bytes up to the end of a string.
+// dropped drops bytes until a control string ends.
 func (p *Parser) dropped(b []byte) int {
 	i := bytes.IndexFunc(b, func(r rune) bool { return r < 0x20 })
 	switch {

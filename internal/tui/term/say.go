@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Title sets the title of the terminal's window.
+// Title sets the terminal window's title.
 func (t *Terminal) Title(title string) {
 	t.say("\x1b]2;" + printable(title) + "\x07")
 }
 
-// Copy puts text on the clipboard of the machine that shows the terminal.
+// Copy puts text on the clipboard of the machine where the terminal runs.
 func (t *Terminal) Copy(text string) {
 	s := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\x07"
 	t.say(s)
@@ -49,7 +49,7 @@ func through(s string) string {
 	return "\x1bPtmux;" + strings.ReplaceAll(s, "\x1b", "\x1b\x1b") + "\x1b\\"
 }
 
-// printable removes control characters and shortens text to what a title can hold.
+// printable removes control characters and shortens text to fit a title.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < 0x20 || r >= 0x7f && r < 0xa0 {

@@ -36,7 +36,7 @@ const (
 	ours     state = iota
 	stopped        // the shell, until the process is continued
 	released       // another program
-	over           // nobody: it is restored for good
+	over           // restored for good
 )
 
 // Terminal is a terminal in raw mode. [Terminal.Close] restores it. Signals that end the process restore it too.
@@ -50,7 +50,7 @@ type Terminal struct {
 	state  state // guarded by writer
 
 	sync     bool // output can be synchronized
-	clusters bool // widths are those of grapheme clusters
+	clusters bool // the terminal measures grapheme clusters
 
 	mu      sync.Mutex // guards what starts and stops
 	reader  *reader
@@ -147,7 +147,7 @@ func (t *Terminal) Write(b []byte) (int, error) {
 	return t.o.Out.Write(b)
 }
 
-// Mouse turns the report of the mouse on or off.
+// Mouse turns mouse reports on or off.
 func (t *Terminal) Mouse(on bool) { t.set(modeMouse, on) }
 
 func (t *Terminal) set(m mode, on bool) {
@@ -158,7 +158,7 @@ func (t *Terminal) set(m mode, on bool) {
 	}
 }
 
-// note applies an answer of the terminal, and passes the event to the program.
+// note applies a terminal reply, and passes the event to the program.
 func (t *Terminal) note(e Event) {
 	if r, ok := e.(Reply); ok {
 		known := r.Value != 0 && r.Value != 4
@@ -179,7 +179,7 @@ func (t *Terminal) note(e Event) {
 	}
 }
 
-// Use applies what a reply says about the terminal. The program calls it for each Reply that it receives.
+// Use applies a terminal reply. The program calls it for each Reply that it receives.
 func (t *Terminal) Use(r Reply) {
 	known := r.Query == QueryMode && r.Value != 0 && r.Value != 4
 	t.sync = t.sync || known && r.Mode == 2026
@@ -203,7 +203,7 @@ func (t *Terminal) Reclaim() (err error) {
 	return err
 }
 
-// enter takes the terminal back if it is in one of the states.
+// enter takes the terminal back if it is in one of the given states.
 func (t *Terminal) enter(from ...state) {
 	<-t.writer
 	ok := slices.Contains(from, t.state)

@@ -57,7 +57,7 @@ type reader struct {
 	quit, done chan struct{}
 }
 
-// read starts a reader. Windows reports no change of the size, so the reader looks for it after each event.
+// read starts a reader. Windows does not report size changes, so the reader checks the size after each event.
 func (t *Terminal) read() (*reader, error) {
 	r := &reader{quit: make(chan struct{}), done: make(chan struct{})}
 	go func() {

@@ -14,7 +14,7 @@ import (
 
 // watchdog is a shell that restores the terminal when this process ends without having done so, and then prints the report
 // of a crash. It holds nothing but the terminal and a pipe. The Go runtime writes the report to the pipe and to standard error
-// at once, so the watchdog waits for the end of the report: the copy on standard error is gone with the alternate screen.
+// at once, so the watchdog waits until the report is complete: the copy on standard error is gone with the alternate screen.
 type watchdog struct {
 	cmd  *exec.Cmd
 	pipe *os.File
@@ -40,7 +40,7 @@ func startWatchdog(out *os.File, leave string, raw *rawState) *watchdog {
 	cmd.Stdin, cmd.Stdout = r, out
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true} // signals of the terminal do not reach it
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true} // terminal signals do not reach it
 	if err := cmd.Start(); err != nil {
 		_ = w.Close()
 		return nil

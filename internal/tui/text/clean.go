@@ -63,7 +63,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// CleanLines returns the lines of an untrusted text, each as [Clean] returns it. Line ends may be CRLF.
+// CleanLines returns the lines in untrusted text, each as [Clean] returns it. Line ends may be CRLF.
 func CleanLines(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(s, "\n") {
@@ -95,7 +95,7 @@ func Unstyled(s string) string {
 	return b.String()
 }
 
-// colors returns the length of the sequence that chooses colors at the start of s, or 0.
+// colors returns the length of a color sequence at the start of s, or 0.
 func colors(s string) int {
 	if len(s) < 3 || s[1] != '[' {
 		return 0
@@ -145,7 +145,7 @@ func isClean(s string) bool {
 	return true
 }
 
-// unsafe reports whether a character controls the terminal or the layout, or is a byte order mark, which nobody sees.
+// unsafe reports whether a character controls the terminal or the layout, or is a byte order mark, which is invisible.
 func unsafe(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff'
 }
@@ -163,7 +163,7 @@ func attaches(r rune) bool {
 	case r >= 0x3041 && r < 0xA66F, r >= 0xAC00 && r < 0xD7B0:
 		return false
 	}
-	// Some spacing marks, such as U+102B, are characters of their own.
+	// Some spacing marks, such as U+102B, count as separate characters.
 	spacing := unicode.Is(unicode.Mc, r)
 	return spacing && follows(r) || !spacing && (unicode.In(r, unicode.Mn, unicode.Me) || zeroHangul(r))
 }

@@ -109,8 +109,8 @@ func (r Rule) breakLine(l Line, width int, words bool) []Line {
 	l = r.narrow(l, width)
 	var (
 		out           []Line
-		start         place // of the current row
-		end, resume   place // of the last possible break
+		start         place // where the current row starts
+		end, resume   place // the last possible break
 		column, taken int   // columns up to here, and up to resume
 		open, filled  bool  // there is a possible break; the row has more than spaces
 		spaces        bool  // the last cluster was a space
@@ -184,7 +184,7 @@ func (r Rule) narrow(l Line, width int) Line {
 	return out
 }
 
-// slice returns a part of a line.
+// slice returns the text between two places.
 func (l Line) slice(from, to place) Line {
 	if from.span == to.span && from.span < len(l) {
 		if from.at == to.at {

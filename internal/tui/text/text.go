@@ -1,8 +1,8 @@
-// Package text has the styled lines that a terminal shows. A style names the meaning of a span, and a theme gives it
+// Package text has styled lines for the terminal. A style names a span's meaning, and a theme gives it
 // colors, so that lines can be laid out once and shown in any theme.
 package text
 
-// Role is the meaning of a span.
+// Role is a span's meaning.
 type Role uint8
 
 // Roles of spans. Plain is the terminal's own foreground and background.
@@ -34,7 +34,7 @@ const (
 	Roles // the number of roles
 )
 
-// Attr is a set of attributes of a span.
+// Attr is a set of span attributes.
 type Attr uint8
 
 // Attributes of spans.
@@ -50,7 +50,7 @@ const (
 type Style struct {
 	Role Role
 	Attr Attr
-	URL  string // of a link; only http, https, mailto and file
+	URL  string // link target; only http, https, mailto and file
 }
 
 // Span is text in one style. It has no control characters: see Clean.

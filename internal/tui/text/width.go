@@ -23,7 +23,7 @@ const (
 	Graphemes
 )
 
-// Width returns the number of columns of a text.
+// Width returns the number of columns that s takes.
 func (r Rule) Width(s string) int {
 	columns := 0
 	for len(s) > 0 {
@@ -42,7 +42,7 @@ func (r Rule) Width(s string) int {
 	return columns
 }
 
-// LineWidth returns the number of columns of a line.
+// LineWidth returns the number of columns that a line takes.
 func (r Rule) LineWidth(l Line) int {
 	columns := 0
 	for _, s := range l {
@@ -51,7 +51,7 @@ func (r Rule) LineWidth(l Line) int {
 	return columns
 }
 
-// cluster returns the width of a cluster.
+// cluster returns a cluster's width.
 func (r Rule) cluster(s string) int {
 	if len(s) == 1 {
 		return 1
@@ -73,7 +73,7 @@ func (r Rule) cluster(s string) int {
 	return columns
 }
 
-// Next returns the first cluster of a text, which users perceive as one character, and the rest.
+// Next splits s after its first cluster, which users perceive as one character.
 func Next(s string) (cluster, rest string) {
 	if len(s) > 0 && s[0] < utf8.RuneSelf && s[0] != '\r' && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return s[:1], s[1:]
@@ -87,7 +87,7 @@ func Next(s string) (cluster, rest string) {
 	return s[:n], s[n:]
 }
 
-// soleIdeograph returns the length of an ideograph or syllable that is a cluster, because no mark follows it, or 0.
+// soleIdeograph returns the length of a leading ideograph or syllable without marks after it, or 0.
 func soleIdeograph(s string) int {
 	r, n := utf8.DecodeRuneInString(s)
 	if !ideograph(r) {
@@ -104,7 +104,7 @@ func ideograph(r rune) bool {
 	return r >= 0x3041 && r < 0x3097 || r >= 0x3400 && r < 0x4DC0 || r >= 0x4E00 && r < 0xA000 || r >= 0xAC00 && r < 0xD7A4
 }
 
-// Clusters returns the clusters of a text.
+// Clusters iterates over the clusters in s.
 func Clusters(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for all := graphemes.FromString(s); all.Next(); {
@@ -115,7 +115,7 @@ func Clusters(s string) iter.Seq[string] {
 	}
 }
 
-// asciiPrefix returns the number of ASCII bytes at the start of a text.
+// asciiPrefix returns how many ASCII bytes s starts with.
 func asciiPrefix(s string) int {
 	n := 0
 	for ; len(s)-n >= 8; n += 8 {
@@ -150,5 +150,5 @@ func runeWidth(r rune) int {
 // zeroHangul reports whether a character is a vowel or a final consonant that combines with the syllable before it.
 func zeroHangul(r rune) bool { return r >= 0x1160 && r <= 0x11FF || r >= 0xD7B0 && r <= 0xD7FB }
 
-// regional reports whether a character is half of a flag.
+// regional reports whether a character is a regional indicator, half a flag.
 func regional(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }

@@ -20,7 +20,7 @@ type File struct {
 	roles []entry
 }
 
-// entry is what a file says of a role.
+// entry is a role's entry in the file.
 type entry struct {
 	table string // "dark" or "light": only on such a background
 	role  text.Role
@@ -62,7 +62,7 @@ func Read(name string, data []byte) (*File, error) {
 	return f, p.Error()
 }
 
-// parts returns the parts of a key and its offset.
+// parts returns a key's parts and offset.
 func parts(n *unstable.Node) (path []string, offset int) {
 	for it := n.Key(); it.Next(); {
 		if len(path) == 0 {

@@ -39,7 +39,7 @@ type Theme struct {
 	Looks [text.Roles]Look
 }
 
-// DepthOf returns what a terminal can show, from its environment variables.
+// DepthOf returns a terminal's color depth, according to its environment variables.
 func DepthOf(getenv func(string) string) Depth {
 	term := getenv("TERM")
 	switch c := getenv("COLORTERM"); {
@@ -81,7 +81,7 @@ func (t *Theme) SGR(s text.Style) string {
 	return strings.Join(slices.DeleteFunc(list, func(p string) bool { return p == "" }), ";")
 }
 
-// color returns the parameters of a color.
+// color returns a color's SGR parameters.
 func (t *Theme) color(kind string, c *RGB) string {
 	switch {
 	case c == nil:
@@ -92,7 +92,7 @@ func (t *Theme) color(kind string, c *RGB) string {
 	return kind + ";5;" + strconv.Itoa(near(*c))
 }
 
-// near returns the nearest color of the palette of 256.
+// near returns the index of the palette color nearest to c.
 func near(c RGB) int {
 	best, at := 1<<30, 0
 	for i := 16; i < 256; i++ {
@@ -105,7 +105,7 @@ func near(c RGB) int {
 	return at
 }
 
-// palette returns a color of the palette: the cube of 216 colors, and 24 grays.
+// palette returns color i of the palette: 216 colors in a cube, then 24 grays.
 func palette(i int) RGB {
 	if i >= 232 {
 		v := uint8(8 + 10*(i-232))

@@ -59,13 +59,13 @@ func rgb(s string) *RGB {
 	return &c
 }
 
-// color is the look of a role in a built-in theme.
+// color is a role's look in a built-in theme.
 type color struct {
 	fg, bg, ansi string
 	attr         text.Attr
 }
 
-// dark returns the look of a role on a dark background.
+// dark returns a role's look on a dark background.
 func dark(r text.Role) color {
 	return [text.Roles]color{
 		text.Dim:         {fg: "#a0a4ab", ansi: "37"},
@@ -94,7 +94,7 @@ func dark(r text.Role) color {
 	}[r]
 }
 
-// light returns the look of a role on a light background.
+// light returns a role's look on a light background.
 func light(r text.Role) color {
 	return [text.Roles]color{
 		text.Dim:         {fg: "#5a5f66", ansi: "90"},

@@ -45,7 +45,7 @@ func (v *View) refold(key view.Key) {
 	}
 }
 
-// At returns the item on a row of the window.
+// At returns the item on a window row.
 func (v *View) At(y int) (view.Key, bool) {
 	v.place()
 	if y < 0 || y >= v.height || len(v.entries) == 0 {
@@ -94,7 +94,7 @@ func (v *View) Source(key view.Key) string {
 	return strings.Join(append(parts, t.Output.Tail), "\n")
 }
 
-// Codes returns the code blocks of a message, to be copied. They are not safe to print.
+// Codes returns the code blocks in a message, to be copied. They are not safe to print.
 func (v *View) Codes(key view.Key) []render.Code {
 	if i, ok := v.state.Find(key); ok && v.state.Item(i).Kind == view.KindText {
 		return render.Codes(v.state.Item(i).Text)

@@ -32,7 +32,7 @@ func (v *View) below(p place, n int) int {
 	return min(rows, n)
 }
 
-// end returns the top of a window that shows the end.
+// end returns the top place for a window at the end.
 func (v *View) end() place {
 	if len(v.entries) == 0 {
 		return place{}
@@ -111,10 +111,10 @@ func (v *View) Page(pages int) { v.Scroll(pages * max(v.height-2, 1)) }
 // Top moves the window to the first row.
 func (v *View) Top() { v.top, v.follow, v.eye = place{}, false, -1 }
 
-// Bottom moves the window to the end, where it follows what is added.
+// Bottom moves the window to the end, where it follows new items.
 func (v *View) Bottom() { v.follow, v.eye = true, -1 }
 
-// Following reports whether the window shows the end and follows what is added.
+// Following reports whether the window shows the end and follows new items.
 func (v *View) Following() bool { return v.follow }
 
 // Jump moves the window to the previous or next input: negative numbers move it towards the start.
@@ -184,7 +184,7 @@ func (v *View) topKey() view.Key {
 	return ""
 }
 
-// letters returns how many letters of the top block stand above the window.
+// letters returns how many letters in the top block are above the window.
 func (v *View) letters() int {
 	if v.top.entry >= len(v.entries) {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// search is a search in all items, also in what is folded.
+// search is a search in all items, folded content included.
 type search struct {
 	query string // in lower case
 	hits  []hit
@@ -106,7 +106,7 @@ func (v *View) Next(n int) bool {
 	return true
 }
 
-// Match returns the number of the current match, counted from 1, and how many there are.
+// Match returns the current match's number, counted from 1, and the total.
 func (v *View) Match() (current, total int) {
 	if total = v.total(); total == 0 {
 		return 0, 0
@@ -114,7 +114,7 @@ func (v *View) Match() (current, total int) {
 	return v.find.at + 1, total
 }
 
-// current returns the current hit, and which of its matches.
+// current returns the current hit, and the match's index in it.
 func (v *View) current() (hit, int) {
 	for _, h := range v.find.hits {
 		if v.find.at < h.before+h.count {
@@ -153,7 +153,7 @@ func (v *View) reveal() {
 	v.place()
 }
 
-// locate returns the row of the nth match in an entry, or of the last one.
+// locate returns the row with the nth match in an entry, or with the last match.
 func (v *View) locate(e, n int) (p place, ok bool) {
 	for b := range v.bodyOf(e).rows {
 		rows := v.block(e, b)

@@ -1,7 +1,7 @@
 // Package transcript shows a session's conversation in a window: it scrolls, searches, folds and copies.
 //
-// It lays out only what the window shows, and forgets what the window has not shown for a while. All positions are
-// relative to items, so that nothing that the reader sees moves when other items change or get their real height.
+// It lays out only what the window shows, and forgets layouts that the window has not shown for a while. All positions are
+// relative to items, so that the visible lines stay in place when other items change or get their real height.
 package transcript
 
 import (
@@ -109,7 +109,7 @@ func (v *View) SetRule(r text.Rule) {
 // Width returns the window width.
 func (v *View) Width() int { return v.layout.Width }
 
-// Show chooses whose items are shown: an agent's ("" is the main agent), or those of every agent.
+// Show chooses whose items are shown: one agent's ("" is the main agent), or every agent's.
 func (v *View) Show(agent string, every bool) {
 	if agent == v.agent && every == v.every {
 		return
@@ -340,7 +340,7 @@ func (v *View) gap(e int) bool {
 	return a.kind != b.kind || a.agent != b.agent || a.kind != view.KindTool && a.kind != view.KindNotice
 }
 
-// trim forgets what was not shown in the last frame, if there is too much of it.
+// trim forgets layouts outside the last frame, if they take too much memory.
 func (v *View) trim() {
 	if v.rows <= maxRows {
 		return

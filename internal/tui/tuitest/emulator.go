@@ -11,14 +11,14 @@ import (
 	"github.com/reins-agent/reins/internal/tui/text"
 )
 
-// Cell is a column of the emulator's screen.
+// Cell is a column on the emulator's screen.
 type Cell struct {
-	Text string // a cluster; "" is the right half of the cell before; " " is blank
+	Text string // a cluster; "" is the right half of a wide cluster; " " is blank
 	SGR  string // the parameters that set its style, sorted
 	URL  string
 }
 
-// Emulator shows what a terminal shows. It understands the sequences that Reins and other programs in terminals send, and
+// Emulator emulates a terminal. It understands the sequences that Reins and other programs in terminals send, and
 // reports all others.
 type Emulator struct {
 	W, H    int
@@ -27,7 +27,7 @@ type Emulator struct {
 	Cells   [][]Cell
 	History []string // rows that left the top
 	Modes   map[string]bool
-	Kitty   int      // depth of the stack of keyboard flags
+	Kitty   int      // depth of the keyboard flag stack
 	Clears  int      // how often the screen was erased as a whole
 	Strings []string // OSC and other strings, except links
 	Unknown []string // sequences that it does not understand
@@ -69,7 +69,7 @@ func (e *Emulator) Resize(w, h int) {
 	e.X, e.Y = x, y
 }
 
-// Rows returns the text of the rows, without blanks at their ends.
+// Rows returns the rows as text, without blanks at their ends.
 func (e *Emulator) Rows() []string {
 	var list []string
 	for _, row := range e.Cells {
@@ -193,7 +193,7 @@ func (e *Emulator) join(r string) bool {
 	return true
 }
 
-// erase blanks a cell, and the other half of a wide one.
+// erase blanks a cell, and a wide cluster's other half.
 func (e *Emulator) erase(x, y int) {
 	row := e.Cells[y]
 	if row[x].Text == "" && x > 0 {
@@ -205,7 +205,7 @@ func (e *Emulator) erase(x, y int) {
 	row[x] = Cell{Text: " "}
 }
 
-// scroll moves the rows of the region up.
+// scroll moves the region's rows up.
 func (e *Emulator) scroll(n int) {
 	for ; n > 0; n-- {
 		if e.top == 0 && e.saved == nil {
@@ -448,7 +448,7 @@ func (e *Emulator) mode(m string, on bool) {
 	e.saved = nil
 }
 
-// style applies SGR parameters. The style of a cell is the sorted list of parameters that set it.
+// style applies SGR parameters. A cell's style is the sorted list of parameters that set it.
 func (e *Emulator) style(params string) {
 	if strings.HasPrefix(params, ">") { // modifyOtherKeys
 		e.Modes["otherkeys"] = strings.Contains(params, ";") && !strings.HasSuffix(params, ";0")

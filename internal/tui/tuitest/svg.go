@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Size of a cell in an image, and the space around the screen.
+// Cell size in an image, and the space around the screen.
 const (
 	cellW  = 8.4
 	cellH  = 18
@@ -16,7 +16,7 @@ const (
 	margin = 10
 )
 
-// Palette has the colors of a terminal: its own, and the 16 ANSI colors.
+// Palette has a terminal's default colors and the 16 ANSI colors.
 type Palette struct {
 	FG, BG string
 	ANSI   [16]string
@@ -110,7 +110,7 @@ func (p Palette) draw(b *strings.Builder, cells []Cell, x, y int) {
 		left, top+ascent, width, l.fg, l.attributes(), html.EscapeString(text))
 }
 
-// attributes returns the attributes of a text besides its color.
+// attributes returns the SVG attributes for everything but the color.
 func (l look) attributes() (s string) {
 	if l.bold {
 		s += ` font-weight="bold"`
@@ -166,7 +166,7 @@ func (p Palette) look(sgr string) look {
 	return l
 }
 
-// rgb returns a color from its parameters: "2;R;G;B", or "5;N" of the 16 ANSI colors.
+// rgb returns a color from its parameters: "2;R;G;B", or "5;N" for an ANSI color.
 func (p Palette) rgb(s string) string {
 	var r, g, b, n int
 	if _, err := fmt.Sscanf(s, "2;%d;%d;%d", &r, &g, &b); err == nil {

@@ -44,7 +44,7 @@ func Run(ctx context.Context, dir, line string, out func([]byte)) (message strin
 	return words(line, fmt.Sprintf("exit status %d", res.Code), res.Combined), nil
 }
 
-// words words what a command did.
+// words tells the model which command the user ran, and how it ended.
 func words(line, end, output string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "I ran this command myself:\n\n    %s\n\n", strings.ReplaceAll(line, "\n", "\n    "))
