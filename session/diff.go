@@ -12,7 +12,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// DiffOptions selects what to compare. The zero value shows what the agent of a session changed since the last prompt
+// DiffOptions selects what to compare. The zero value shows the agent's changes since the last prompt
 // that changed files.
 type DiffOptions struct {
 	Session string `json:"session"`
@@ -27,9 +27,9 @@ type DiffOptions struct {
 	Stat bool `json:"stat,omitempty"` // only count the lines
 }
 
-// Change is a change of a file.
+// Change is a changed file.
 type Change struct {
-	Path string                `json:"path"` // relative to the directory of the session, with slashes
+	Path string                `json:"path"` // relative to the session directory, with slashes
 	Kind checkpoint.ChangeKind `json:"change"`
 }
 
@@ -43,9 +43,9 @@ type FileDiff struct {
 	Diff    string `json:"diff,omitempty"` // unified, as for "git apply"
 }
 
-// Diff compares two states of the files of a session, file by file. The session may be running.
+// Diff compares two states of a session's files, file by file. The session may be running.
 //
-// Without From, it tells what the agent changed. Files that only others changed, such as the user or another session,
+// Without From, it reports the agent's changes. Files that only others changed, such as the user or another session,
 // have Others set and, without All, neither lines nor a difference.
 //
 // If the session changed no files, the error is [ErrUnchanged]. Other errors are a *[StateError], a *[DirError], or wrap
@@ -125,7 +125,7 @@ func (h *history) span(a, b string) (from, to checkpoint.ID, err error) {
 	return from, to, err
 }
 
-// othersOf returns which of the changes since the last prompt that changed files only others made. It is empty if that
+// othersOf returns the changes since the last prompt that only others made. It is empty if that
 // is not known.
 func (m *Manager) othersOf(ctx context.Context, h *history, changes []checkpoint.Change) map[string]bool {
 	s := h.session
@@ -162,7 +162,7 @@ func (d FileDiff) compared(ctx context.Context, checkpoints *checkpoint.Store, c
 	return d, nil
 }
 
-// count counts the lines of a unified diff.
+// count counts added and removed lines in a unified diff.
 func (d *FileDiff) count(text string) {
 	inHunk := false
 	for line := range strings.SplitSeq(text, "\n") {

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/internal/realpath"
 )
 
-// Nearest returns the last session of a directory, or else of the nearest parent directory that has one; above is then
+// Nearest returns the last session in a directory, or else in the nearest parent directory with a session; above is then
 // true. It prefers sessions that are not unused forks. It skips sessions that cannot be read, and imported ones that
 // were never continued, because their directory comes from the archive. If there is none, the error is a
 // *[NotFoundError] with the directory.
@@ -58,7 +58,7 @@ func isBelow(dir, parent string) bool {
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// checkpoints opens the checkpoints of a directory in which a session worked.
+// checkpoints opens the checkpoints for a directory in which a session worked.
 func (m *Manager) checkpoints(session, dir string) (*checkpoint.Store, error) {
 	if dir == "" {
 		return nil, &DirError{Session: session}
@@ -84,7 +84,7 @@ func resolvePaths(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// resolveParent resolves symbolic links in the directory of a path as far as it exists. The last element stays as it
+// resolveParent resolves symbolic links in a path's directory as far as it exists. The last element stays as it
 // is, because it may be a link itself.
 func resolveParent(path string) string {
 	dir, name := filepath.Split(filepath.Clean(path))

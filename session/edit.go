@@ -14,7 +14,7 @@ import (
 	"github.com/reins-agent/reins/internal/hidden"
 )
 
-// Rename sets the title of a session, on one line, or clears it with "".
+// Rename sets a session's title, on one line, or clears it with "".
 func (m *Manager) Rename(ctx context.Context, name, title string) (event.Meta, error) {
 	title = strings.Join(strings.Fields(title), " ")
 	return m.edit(ctx, name, func(s *event.Meta) { s.Title = title })
@@ -50,7 +50,7 @@ func validTag(tag string) bool {
 	return tag != "" && utf8.ValidString(tag) && hides < 0 && !strings.ContainsFunc(tag, bad)
 }
 
-// edit changes the description of a session and returns it.
+// edit changes a session's description and returns it.
 func (m *Manager) edit(ctx context.Context, name string, change func(*event.Meta)) (event.Meta, error) {
 	s, err := m.Find(ctx, name)
 	if err != nil {
@@ -74,8 +74,8 @@ func (m *Manager) edit(ctx context.Context, name string, change func(*event.Meta
 // ForkOptions says what to copy.
 type ForkOptions struct {
 	From    string `json:"from"`              // a session, or SESSION@SEQ to copy only the records up to SEQ
-	ID      string `json:"id,omitempty"`      // of the copy; default a random one
-	Title   string `json:"title,omitempty"`   // of the copy; default the same
+	ID      string `json:"id,omitempty"`      // copy's ID; random if empty
+	Title   string `json:"title,omitempty"`   // copy's title; the same if empty
 	Damaged bool   `json:"damaged,omitempty"` // copy the readable part of a damaged session
 }
 

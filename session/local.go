@@ -53,7 +53,7 @@ type Options struct {
 	Context context.Context
 }
 
-// Local is a session of this process.
+// Local is a session in this process.
 type Local struct {
 	Handle
 	held *held
@@ -270,7 +270,7 @@ func (w *work) over() bool {
 	}
 }
 
-// known returns the error of this package for an error of package agent.
+// known translates an error from package agent to this package's error.
 func known(err error) error {
 	for from, to := range map[error]error{agent.ErrBusy: ErrBusy, agent.ErrClosed: ErrClosed, agent.ErrNothingToContinue: ErrNothingToContinue} {
 		if errors.Is(err, from) {
@@ -381,12 +381,12 @@ func (l *held) Interrupt(context.Context) error {
 	return nil
 }
 
-// parts returns the message of an input.
+// parts returns an input as message parts.
 func (in Input) parts(more []llm.Part) []llm.Part {
 	return append([]llm.Part{llm.Text{Text: in.Text}}, more...)
 }
 
-// media returns the images and documents of an input.
+// media returns an input's images and documents.
 func (in Input) media() (parts []llm.Part, err error) {
 	for _, m := range in.Media {
 		media := llm.Media{MIME: m.Type, Data: m.Data, Name: m.Name}

@@ -13,11 +13,11 @@ import (
 	"github.com/reins-agent/reins/internal/lazy"
 )
 
-// State is a saved state of the files of a session: before a prompt, or before an undo or redo. Where an argument names
+// State is a saved state of a session's files: before a prompt, or before an undo or redo. Where an argument names
 // a state, it is a checkpoint or @ with the number of a prompt.
 type State struct {
 	Before      string    `json:"before,omitempty"` // "undo" or "redo"; "" for a prompt
-	Input       event.Seq `json:"input"`            // the record of the prompt, also for its undo or redo
+	Input       event.Seq `json:"input"`            // the prompt's record, also for its undo or redo
 	Time        time.Time `json:"time"`
 	Prompt      string    `json:"prompt"`
 	Checkpoint  string    `json:"checkpoint,omitempty"` // "" if the prompt changed no files
@@ -25,7 +25,7 @@ type State struct {
 	FilesUndone bool      `json:"files_undone,omitempty"`
 }
 
-// States lists the prompts of a session and its undos and redos of files. The session may be running. Records that
+// States lists a session's prompts, and undone and redone file changes. The session may be running. Records that
 // cannot be read are skipped.
 func (m *Manager) States(ctx context.Context, name string) ([]State, error) {
 	s, err := m.Find(ctx, name)
@@ -47,7 +47,7 @@ var (
 // ValidState reports whether a text can name a state: a checkpoint, or the number of a prompt with or without @.
 func ValidState(s string) bool { return checkpointID().MatchString(s) || promptNumber().MatchString(s) }
 
-// history is what the log of a session says about prompts and files.
+// history holds the facts about prompts and files in a session's log.
 type history struct {
 	session event.Meta
 	inputs  []event.Input
@@ -55,7 +55,7 @@ type history struct {
 	records []event.Record // what event.Replay needs
 }
 
-// history reads the log of a session, which may be in use. It skips unreadable records, because the files do not depend
+// history reads a session's log, which may be in use. It skips unreadable records, because the files do not depend
 // on them.
 func (m *Manager) history(ctx context.Context, s event.Meta) (*history, error) {
 	h := &history{session: s}
@@ -121,7 +121,7 @@ func (h *history) rewound(r event.Record) State {
 	return s
 }
 
-// input returns the index of the input with a record number, or -1.
+// input returns the index of the input in record seq, or -1.
 func (h *history) input(seq event.Seq) int {
 	return slices.IndexFunc(h.inputs, func(in event.Input) bool { return in.Seq == seq })
 }
@@ -152,7 +152,7 @@ func (h *history) last() checkpoint.ID {
 	return ""
 }
 
-// dir returns the directory of a checkpoint, or the one of the session if no prompt has recorded it.
+// dir returns a checkpoint's directory, or the session directory if no prompt has recorded it.
 func (h *history) dir(id checkpoint.ID) string {
 	for _, in := range h.inputs {
 		if in.Checkpoint == string(id) && in.Dir != "" {

@@ -33,7 +33,7 @@ type UndoOptions struct {
 	Others    Decision `json:"others,omitempty"`
 	Overwrite []string `json:"overwrite,omitempty"`
 
-	// DryRun changes nothing and tells what would change. It takes a checkpoint of the current files, and the session
+	// DryRun reports what would change, and changes nothing. It takes a checkpoint of the current files, and the session
 	// may be running.
 	DryRun bool `json:"dry_run,omitempty"`
 }
@@ -48,10 +48,10 @@ const (
 	Keep      Decision = "keep"      // keep them, and restore the others; refused if ConflictError.Unknown is set
 )
 
-// Undone is what was undone, redone or restored.
+// Undone is the result of an undo, redo or restore.
 type Undone struct {
 	Session string    `json:"session"`
-	Input   event.Seq `json:"input"`            // the record of the prompt; 0 if nothing was done
+	Input   event.Seq `json:"input"`            // the prompt's record; 0 if nothing was done
 	Prompt  string    `json:"prompt"`           // its text
 	Chat    bool      `json:"chat"`             // the conversation was rewound
 	Files   bool      `json:"files"`            // files were restored
@@ -59,7 +59,7 @@ type Undone struct {
 	Changed []Change  `json:"changed"`          // the restored files
 	Kept    []string  `json:"kept,omitempty"`   // files with changes by others that were kept
 
-	// Conflicts lists the files to decide about, and Unknown means what it does in [ConflictError]. Both are set only by
+	// Conflicts lists the files to decide about, and Unknown is as in [ConflictError]. Both are set only by
 	// a dry run. Changed does not include these files.
 	Conflicts []Conflict `json:"conflicts,omitempty"`
 	Unknown   bool       `json:"unknown,omitempty"`
@@ -80,7 +80,7 @@ func (m *Manager) Undo(ctx context.Context, o UndoOptions) (Undone, error) {
 }
 
 // Redo reverts the last Undo or Restore of a session, unless there was a prompt since. Its errors are like those of Undo;
-// one wraps [agent.ErrNothingToRedo].
+// an error can also wrap [agent.ErrNothingToRedo].
 func (m *Manager) Redo(ctx context.Context, o UndoOptions) (Undone, error) {
 	return m.rewind(ctx, o, rewind{
 		nothing: agent.ErrNothingToRedo,
@@ -124,8 +124,8 @@ func (m *Manager) Restore(ctx context.Context, o UndoOptions) (Undone, error) {
 
 // rewind is an undo, a redo or a restore.
 type rewind struct {
-	nothing error // if there is nothing to do
-	ask     bool  // what only others changed is a conflict too
+	nothing error // returned if nothing is to be done
+	ask     bool  // files that only others changed conflict too
 	find    func(*event.Past[struct{}]) (event.Undoing, bool)
 	perform func(*agent.Session) (agent.Undone, error)
 }
@@ -159,7 +159,7 @@ func (m *Manager) rewind(ctx context.Context, o UndoOptions, w rewind) (Undone, 
 	return out, err
 }
 
-// undoing performs a rewind, or tells what it would do.
+// undoing performs a rewind, or previews it.
 type undoing struct {
 	manager     *Manager
 	session     event.Meta
@@ -199,7 +199,7 @@ func (u *undoing) perform(ctx context.Context, w rewind, out *Undone) error {
 	return err
 }
 
-// noModel is the client of a session that must not call a model.
+// noModel is the client for a session that must not call a model.
 type noModel struct{}
 
 func (noModel) Stream(context.Context, *llm.Request) iter.Seq2[llm.StreamEvent, error] {

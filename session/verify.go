@@ -17,10 +17,10 @@ import (
 // Verified is the result of checking a session.
 type Verified struct {
 	ID       string    `json:"id"`
-	OK       bool      `json:"ok"`        // there are no problems
+	OK       bool      `json:"ok"`        // Problems is empty
 	Records  int       `json:"records"`   // how many are intact
-	Last     event.Seq `json:"last"`      // the number of the last one
-	Size     int64     `json:"size"`      // of the log, in bytes
+	Last     event.Seq `json:"last"`      // number of the last record
+	Size     int64     `json:"size"`      // log size in bytes
 	Blobs    int       `json:"blobs"`     // how many are intact
 	BlobSize int64     `json:"blob_size"` // of all of them, in bytes
 	Torn     int64     `json:"torn"`      // the size of an incomplete last record after a crash, which is not a problem
@@ -97,9 +97,9 @@ func (m *Manager) idsOf(ctx context.Context, names []string) (ids []string, err 
 	return ids, nil
 }
 
-// VerifiedCheckpoints is the result of checking the checkpoints of a directory.
+// VerifiedCheckpoints is the result of a check of a directory's checkpoints.
 type VerifiedCheckpoints struct {
-	Checkpoints string   `json:"checkpoints"` // the name of their directory in the state directory
+	Checkpoints string   `json:"checkpoints"` // directory name in the state directory
 	OK          bool     `json:"ok"`
 	Problems    []string `json:"problems"`
 }

@@ -55,12 +55,12 @@ func (c *client) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Re
 	}
 }
 
-// following is the progress of a reader.
+// following is a reader's progress.
 type following struct {
 	client *client
 	yield  func(event.Record, error) bool
 	after  event.Seq // the last durable record
-	heard  time.Time // of the last transient record after it
+	heard  time.Time // time of the last transient record after it
 	got    bool      // the server has answered
 	over   bool      // there are no more records, or the reader has enough
 }
@@ -104,7 +104,7 @@ func (f *following) read(ctx context.Context) error {
 	return nil
 }
 
-// handle yields the record of an event.
+// handle yields an event's record.
 func (f *following) handle(e sent) error {
 	switch e.kind {
 	case eventEnd:
@@ -142,7 +142,7 @@ type sent struct {
 	data []byte
 }
 
-// readEvent reads an event. Of a stream that ends within an event, it returns no part.
+// readEvent reads an event. If the stream ends within an event, it returns an error.
 func readEvent(in *bufio.Reader) (e sent, err error) {
 	for {
 		line, err := readLine(in)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peer returns the user and the process at the other end of a socket.
+// peer returns the user and process IDs at a socket's other end.
 func peer(fd int) (uid uint32, pid int, err error) {
 	c, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
@@ -33,11 +33,11 @@ func isBelow(pid, above int) bool {
 	return true
 }
 
-// jobsName is the variable with a mark for each command of a session, "SESSION.COMMAND;", that a process is part of.
+// jobsName is the environment variable with a mark, "SESSION.COMMAND;", for each session command that a process belongs to.
 // Package env/local sets it.
 const jobsName = "REINS_JOBS"
 
-// isJob reports whether a process is part of a command of a session that this process is no part of. Such a process may
+// isJob reports whether a process belongs to a session command that this process does not belong to. Such a process may
 // have left its parents.
 func isJob(pid int) bool {
 	own := os.Getenv(jobsName)
@@ -70,14 +70,14 @@ func variable(pid int, name string) (string, error) {
 }
 
 // isConfined reports whether a process runs in the sandbox of some session, or perhaps does: what an agent runs must not
-// decide on calls of other sessions either. Sandboxes have an IPC namespace of their own.
+// decide on other sessions' calls either. Each sandbox has a separate IPC namespace.
 func isConfined(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/ipc")
 	theirs, failed := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/ipc")
 	return err != nil || failed != nil || own != theirs
 }
 
-// parent returns the parent of a process, or 0.
+// parent returns a process's parent, or 0.
 func parent(pid int) int {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

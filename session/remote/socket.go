@@ -22,11 +22,11 @@ var ErrNotRunning = errors.New("the session is not running")
 const (
 	socketName = "owner.sock"  // in the session's directory
 	elsewhere  = "owner.where" // names the socket's directory, if the path would be too long
-	maxPath    = 100           // bytes that every system accepts in the address of a socket
-	shortName  = "reins-"      // begins the name of a short directory
+	maxPath    = 100           // bytes that every system accepts in a socket address
+	shortName  = "reins-"      // prefix for short directory names
 )
 
-// Owner makes a session of this process reachable for other processes of the same user, until it is closed.
+// Owner makes this process's session reachable for the same user's other processes, until it is closed.
 type Owner struct {
 	handle session.Handle
 	server *Server
@@ -89,7 +89,7 @@ func Attach(ctx context.Context, d home.Dir, id string) (session.Handle, error) 
 	return nil, err
 }
 
-// dial connects to the socket of a session and checks who listens.
+// dial connects to a session's socket and checks who listens.
 func dial(ctx context.Context, dir string) (net.Conn, error) {
 	path, err := find(dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func dial(ctx context.Context, dir string) (net.Conn, error) {
 	return conn, nil
 }
 
-// find returns the path of a session's socket.
+// find returns a session's socket path.
 func find(dir string) (string, error) {
 	if path := filepath.Join(dir, socketName); len(path) <= maxPath {
 		return path, nil
@@ -142,7 +142,7 @@ type socket struct {
 	named string // the file that names it
 }
 
-// listen opens the socket of a session, whose directory must exist. Nothing else may have it open.
+// listen opens a session's socket. The session directory must exist, and no other process may have the session open.
 func listen(dir string) (*socket, error) {
 	if err := checkPrivate(dir); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (s *socket) remove() {
 	}
 }
 
-// forget removes what an owner left that was killed.
+// forget removes the files that a killed owner left.
 func forget(dir string) {
 	_ = os.Remove(filepath.Join(dir, socketName))
 	if short, err := shortDir(dir); err == nil && checkPrivate(short) == nil {
@@ -212,7 +212,7 @@ func forget(dir string) {
 	_ = os.Remove(filepath.Join(dir, elsewhere))
 }
 
-// known accepts only connections from processes of the same user that no agent started.
+// known accepts only connections from the same user's processes that no agent started.
 type known struct{ net.Listener }
 
 // Accept implements [net.Listener].

@@ -17,7 +17,7 @@ import (
 // listenUnix opens a socket that only the user can connect to.
 func listenUnix(path string) (*net.UnixListener, error) {
 	private := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		// On Linux, the file gets the mode of the socket. Elsewhere, the directory keeps others out until the next step.
+		// On Linux, the file gets the socket's mode. Elsewhere, the directory keeps others out until the next step.
 		return c.Control(func(fd uintptr) { _ = unix.Fchmod(int(fd), 0o600) })
 	}}
 	l, err := private.Listen(context.Background(), "unix", path)
@@ -30,7 +30,7 @@ func listenUnix(path string) (*net.UnixListener, error) {
 	return l.(*net.UnixListener), nil
 }
 
-// checkPrivate returns an error unless a path is a directory of the user that others cannot use.
+// checkPrivate returns an error unless path is the user's directory and other users cannot access it.
 func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func checkPrivate(dir string) error {
 	return nil
 }
 
-// openPrivate opens a file of the user without following a link.
+// openPrivate opens the user's file without following a link.
 func openPrivate(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -78,7 +78,7 @@ func checkPeer(conn net.Conn) error {
 	return nil
 }
 
-// checkClient returns an error unless the process at the other end may use the session: what an agent runs may not.
+// checkClient returns an error unless the peer process may use the session: processes that an agent started may not.
 func checkClient(conn net.Conn) error {
 	if err := checkPeer(conn); err != nil {
 		return err
@@ -89,7 +89,7 @@ func checkClient(conn net.Conn) error {
 	return nil
 }
 
-// peerOf returns the user and the process at the other end of a socket. The process is 0 if the system does not tell it.
+// peerOf returns the user and process IDs at a socket's other end. The process is 0 if the system does not report it.
 func peerOf(conn net.Conn) (uid uint32, pid int, err error) {
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {
