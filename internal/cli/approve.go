@@ -24,17 +24,17 @@ type asker struct {
 	host Host
 	view face
 
-	// gaveUp, if set, is called with a call that needs an approval when the terminal was closed instead of an answer.
+	// gaveUp, if set, is called with a call that still needs approval when the terminal closes.
 	gaveUp func(id string, d event.ApprovalRequested)
 
-	// inputs means that questions of the model are asked as soon as they come up.
+	// inputs means that the model's questions are asked as soon as they come up.
 	inputs bool
 
 	asking sync.Mutex // held while a question waits for its answer
 	keys   *keyboard.Keyboard
 
 	mu      sync.Mutex
-	refused []string                           // calls refused because nobody could be asked
+	refused []string                           // calls refused because no user could be asked
 	missing []string                           // rules that would have allowed them
 	posed   map[string]context.CancelCauseFunc // withdraws a question, by its ID
 }
@@ -47,7 +47,7 @@ func newAsker(h Host) *asker {
 // unattended reports whether there is no terminal to ask on.
 func (a *asker) unattended() bool { return !isTerminal(a.host.Stdin) || !isTerminal(a.host.Stderr) }
 
-// unanswered lists the calls that were refused because nobody could be asked, and rules that would allow them.
+// unanswered lists the calls that were refused because no user could be asked, and rules that would allow them.
 func (a *asker) unanswered() (calls, rules []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,7 +63,7 @@ func (a *asker) refuse(ctx context.Context, r tool.Request, why string) tool.App
 	return a.deny(r.Spec.Name, r.Decision.Reason, r.Accesses, rules, why)
 }
 
-// deny denies a call of a tool that needs approval for a reason, and that rules would allow.
+// deny denies a call that needs approval for a reason, and notes the rules that would allow it.
 func (a *asker) deny(name, reason string, accesses []policy.Access, rules []string, why string) tool.Approval {
 	with := "another --mode, or --yes"
 	if policy.LeavesSandbox(accesses) {
@@ -99,7 +99,7 @@ type settledError struct{ how string }
 
 func (e settledError) Error() string { return e.how }
 
-// note follows the records of a session. It asks the questions that come up, and withdraws those that are settled.
+// note follows a session's records. It asks new questions, and withdraws those that are settled.
 func (a *asker) note(ctx context.Context, h session.Handle, r event.Record) {
 	switch d := r.Data.(type) {
 	case event.ApprovalRequested:
@@ -137,7 +137,7 @@ func (a *asker) pose(ctx context.Context, h session.Handle, id string, d event.A
 	}
 }
 
-// register returns the context of a question, which ends when the question is settled. It reports false if the question
+// register returns a question's context, which ends when the question is settled. It reports false if the question
 // was registered before.
 func (a *asker) register(ctx context.Context, id string) (context.Context, bool) {
 	a.mu.Lock()
@@ -223,7 +223,7 @@ func (a *asker) ended(err error) error {
 	return err
 }
 
-// give passes an answer to the session and returns what is wrong with it, so that the user can give another.
+// give passes an answer to the session. It returns the problem with an invalid answer, so that the user can correct it.
 func (a *asker) give(ctx context.Context, h answerer, id string, answer ask.Answer) (problem string) {
 	cancel := a.hold(id)
 	switch err := h.Answer(context.WithoutCancel(ctx), id, answer); {
@@ -238,7 +238,7 @@ func (a *asker) give(ctx context.Context, h answerer, id string, answer ask.Answ
 	}
 }
 
-// hold keeps the record of an answer from withdrawing its question, and release ends that.
+// hold keeps an answer's record from withdrawing the question, until release.
 func (a *asker) hold(id string) context.CancelCauseFunc {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -255,7 +255,7 @@ func (a *asker) release(id string, cancel context.CancelCauseFunc) {
 	}
 }
 
-// reply asks the user the parts of a model's question.
+// reply asks the user a model's questions, one by one.
 func (a *asker) reply(ctx context.Context, h answerer, q ask.Question) error {
 	answer := ask.Answer{}
 	for _, item := range q.Items {
@@ -276,7 +276,7 @@ func (a *asker) reply(ctx context.Context, h answerer, q ask.Question) error {
 	return nil
 }
 
-// questionRows returns a question of the agent, with its options numbered.
+// questionRows returns the agent's question with numbered options.
 func questionRows(q event.Question) string {
 	var b strings.Builder
 	b.WriteString("\n")
@@ -296,7 +296,7 @@ func questionRows(q event.Question) string {
 	return b.String()
 }
 
-// parseAnswer parses the numbers of options, or free text. It reports false if there is no answer.
+// parseAnswer parses option numbers or free text. It reports false if there is no answer.
 func parseAnswer(q event.Question, line string) (agent.Answer, bool) {
 	var chosen []string
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -330,7 +330,7 @@ func confirm(ctx context.Context, h Host, action, declined string) error {
 	return quietError{exitFailed}
 }
 
-// ask shows a question and waits for its answer. The last line of the question is shown once it accepts an answer.
+// ask shows a question and waits for its answer. The question's last line is shown once it accepts an answer.
 func (a *asker) ask(ctx context.Context, question string) (answer string, err error) {
 	i := strings.LastIndexByte(question, '\n') + 1
 	done := a.view.ask(question[:i])

@@ -72,7 +72,7 @@ func attach(ctx context.Context, h Host, args []string, output string) error {
 	}).run(ctx)
 }
 
-// attachTo connects to the session that the arguments name, or to the last one of this directory that is running.
+// attachTo connects to the session that the arguments name, or to the last running session in this directory.
 func attachTo(ctx context.Context, h Host, sessions *session.Manager, args []string) (session.Handle, error) {
 	if len(args) == 0 {
 		if c := attachHere(ctx, sessions); c != nil {
@@ -90,7 +90,7 @@ func attachTo(ctx context.Context, h Host, sessions *session.Manager, args []str
 	return c, err
 }
 
-// attachHere connects to the last session of this directory that is running. It returns nil if none is.
+// attachHere connects to the last running session in this directory. It returns nil if none is running.
 func attachHere(ctx context.Context, sessions *session.Manager) session.Handle {
 	here, err := realpath.Dir(".")
 	if err != nil {
@@ -110,7 +110,7 @@ func attachHere(ctx context.Context, sessions *session.Manager) session.Handle {
 	return nil
 }
 
-// attached is a face of a session, line by line.
+// attached shows a session and answers it line by line.
 type attached struct {
 	host   Host
 	handle session.Handle
@@ -156,7 +156,7 @@ func (a *attached) run(ctx context.Context) error {
 // errLeft means that the user leaves the session.
 var errLeft = errors.New("left")
 
-// watch shows the events of a session. Those up to a record happened before.
+// watch shows a session's events. Events up to record before are old.
 func (a *attached) watch(ctx context.Context, before event.Seq) error {
 	posed := false
 	for r, err := range a.handle.Events(ctx, 0) {
@@ -197,7 +197,7 @@ func (a *attached) showRest(ctx context.Context, id string) error {
 	return nil
 }
 
-// catchUp shows what was said since the last input, and asks the questions that wait already.
+// catchUp shows the conversation since the last input, and asks waiting questions.
 func (a *attached) catchUp(ctx context.Context) error {
 	if v, lines := a.view.(*textView); lines {
 		state, err := a.handle.Snapshot(ctx)
@@ -219,7 +219,7 @@ func (a *attached) catchUp(ctx context.Context) error {
 	return err
 }
 
-// lastInput returns the index of the last input of the user, or 0.
+// lastInput returns the index of the last user input, or 0.
 func lastInput(s *view.State) int {
 	for i := s.Len() - 1; i >= 0; i-- {
 		if item := s.Item(i); item.Kind == view.KindInput && item.Agent == "" && !item.Steered {
@@ -229,7 +229,7 @@ func lastInput(s *view.State) int {
 	return 0
 }
 
-// typed handles a line of the user that answers no question.
+// typed handles a typed line that answers no question.
 func (a *attached) typed(ctx context.Context, leave context.CancelCauseFunc, line string) {
 	a.view.typed()
 	if line == "" {
@@ -265,7 +265,7 @@ func (a *attached) send(ctx context.Context, leave context.CancelCauseFunc, line
 	return err
 }
 
-// showResult prints what a command shows.
+// showResult prints a command's result.
 func (a *attached) showResult(r session.Result) {
 	out := a.host.Stderr
 	if r.Text != "" {

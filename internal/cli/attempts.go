@@ -23,15 +23,15 @@ import (
 const (
 	maxAttempts     = 16
 	parallel        = 4         // attempts that run at the same time
-	maxJudged       = 100 << 10 // bytes of the diff of an attempt that the judge sees
+	maxJudged       = 100 << 10 // bytes that the judge sees of an attempt's diff
 	chooseTimeout   = time.Hour
 	maxChooseOutput = 1 << 20
 )
 
-// attempts are the flags of a run that tries a task several times.
+// attempts are the flags for a run that tries a task several times.
 type attempts struct {
 	n      int
-	choose string // a command that exits with 0 in the worktree of a good attempt
+	choose string // a command that exits with 0 in a good attempt's worktree
 	judge  string // a model
 }
 
@@ -44,7 +44,7 @@ func (a *attempts) flags(f *pflag.FlagSet) {
 
 func (a attempts) given() bool { return a.n != 0 || a.choose != "" || a.judge != "" }
 
-// check rejects flags that do not fit. The result of a run is printed once, at its end.
+// check rejects flags that do not fit. A result is printed once, at the end of the run.
 func (a attempts) check(o run) error {
 	switch {
 	case a.n == 0:
@@ -61,7 +61,7 @@ func (a attempts) check(o run) error {
 	return o.check()
 }
 
-// attempt is one of several runs of a task.
+// attempt is a run among several for one task.
 type attempt struct {
 	Number    int      `json:"number"`
 	SessionID string   `json:"session_id"`
@@ -73,12 +73,12 @@ type attempt struct {
 	Why       string   `json:"why,omitempty"` // why it was chosen or not
 
 	res  result
-	tree *worktree.Tree // nil if there are no changes
+	tree *worktree.Tree // nil without changes
 	diff string
 	run  *runner
 }
 
-// run carries out the attempts, chooses one, saves its branch, and removes the worktrees of the others.
+// run carries out the attempts, chooses one, saves its branch, and removes the other worktrees.
 func (a attempts) run(cmd *cobra.Command, h Host, o run, args []string) error {
 	ctx := cmd.Context()
 	if err := a.check(o); err != nil {
@@ -118,7 +118,7 @@ func (a attempts) carryOut(ctx context.Context, h Host, o run, prompt, words str
 	return all
 }
 
-// carryOut runs one attempt. Nothing can be asked. The notes of the first attempt are those of all.
+// carryOut runs one attempt. The user cannot be asked. Only the first attempt prints notes, which are the same for all.
 func (t *attempt) carryOut(ctx context.Context, h Host, o run, prompt, words string) {
 	own := h
 	own.Stdin = strings.NewReader("")
@@ -160,7 +160,7 @@ func costText(cost *float64) string {
 	return show.SmallPrice(*cost)
 }
 
-// open opens the worktree of an attempt. A worktree without changes is removed.
+// open opens an attempt's worktree. A worktree without changes is removed.
 func (t *attempt) open(ctx context.Context, h Host, name string) error {
 	tree, err := h.openTree(ctx, name)
 	var usage usageError
@@ -193,7 +193,7 @@ func closeTrees(all []*attempt) {
 // candidate reports whether an attempt can be chosen: it is done and changed something.
 func (t *attempt) candidate() bool { return t.tree != nil && t.ExitCode == exitOK }
 
-// chooseBest marks the chosen attempt, if there is one. It returns what the judge cost.
+// chooseBest marks the chosen attempt, if there is one. It returns the judge's cost.
 func (a attempts) chooseBest(ctx context.Context, cmd *cobra.Command, h Host, all []*attempt, prompt string) (*float64, error) {
 	var list []*attempt
 	for _, t := range all {
@@ -227,7 +227,7 @@ func (a attempts) chooseBest(ctx context.Context, cmd *cobra.Command, h Host, al
 	return &free, nil
 }
 
-// try runs the user's command in the worktree, in the sandbox of the agent's commands.
+// try runs the user's command in the worktree, in the sandbox for agent commands.
 func (t *attempt) try(ctx context.Context, line string) (int, error) {
 	pass := t.run.flags.project.Settings.Environment.Pass
 	e, err := local.New(local.Config{Dir: t.tree.Dir(), Sandbox: t.run.box, Pass: pass})
@@ -242,7 +242,7 @@ func (t *attempt) try(ctx context.Context, line string) (int, error) {
 	return r.Exit.Code, err
 }
 
-// verdict is what a judge says.
+// verdict is a judge's answer.
 type verdict struct {
 	Best int    `json:"best" jsonschema:"the number of the best attempt"`
 	Why  string `json:"why" jsonschema:"one sentence"`
@@ -257,7 +257,7 @@ func (a attempts) ask(ctx context.Context, cmd *cobra.Command, h Host, list []*a
 	own := &cobra.Command{}
 	c.flags(h, own)
 	var err error
-	cmd.Flags().Visit(func(f *pflag.Flag) { // those of the connection are for the judge too
+	cmd.Flags().Visit(func(f *pflag.Flag) { // connection flags also apply to the judge
 		if g := own.Flags().Lookup(f.Name); g != nil && f.Name != "model" && f.Name != "effort" {
 			err = errors.Join(err, g.Value.Set(f.Value.String()))
 			g.Changed = true
@@ -330,7 +330,7 @@ func plus(a, b *float64) *float64 {
 	return &sum
 }
 
-// print prints the result of the chosen attempt, with the cost of all.
+// print prints the result of the chosen attempt, with the total cost.
 func (t *attempt) print(h Host, o run, left *leftTree, all []*attempt, total *float64) error {
 	t.res.Worktree, t.res.Cost, t.res.Attempts = left, total, all
 	switch {

@@ -19,10 +19,10 @@ import (
 	"github.com/reins-agent/reins/internal/show"
 )
 
-// maxProjectFiles limits how many files of a project are counted.
+// maxProjectFiles limits how many project files are counted.
 const maxProjectFiles = 50_000
 
-// facts are what the files of a project say about it.
+// facts are facts about a project, from its files.
 type facts struct {
 	name      string
 	languages []string // most used first
@@ -44,7 +44,7 @@ var languagesByExtension = map[string]string{
 	".sh": "shell", ".sql": "SQL", ".lua": "Lua", ".zig": "Zig", ".hs": "Haskell", ".ml": "OCaml", ".clj": "Clojure",
 }
 
-// findFacts reads the files of a project. It runs none of its programs.
+// findFacts reads a project's files. It runs no project programs.
 func findFacts(ctx context.Context, dir string) facts {
 	f := facts{name: filepath.Base(dir)}
 	files := projectFiles(ctx, dir)
@@ -97,7 +97,7 @@ func projectFiles(ctx context.Context, dir string) (names []string) {
 	return names
 }
 
-// sources is a directory with the names of its files.
+// sources is a directory with its file names.
 type sources struct {
 	dir   string
 	files []string
@@ -105,7 +105,7 @@ type sources struct {
 
 func (p sources) has(name string) bool { return slices.Contains(p.files, name) }
 
-// read returns the content of a file, or "" if the project does not have it.
+// read returns a file's content, or "" if the project does not have it.
 func (p sources) read(name string) string {
 	info, err := os.Lstat(filepath.Join(p.dir, name))
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
@@ -115,7 +115,7 @@ func (p sources) read(name string) string {
 	return string(b)
 }
 
-// lockFile is a file of a package manager or a build tool, and how the tool runs a target.
+// lockFile is a file by which a package manager or build tool is recognized, and the command that runs a target.
 type lockFile struct{ name, command string }
 
 // byLock returns the command of the first lock file that the project has, or a default.

@@ -35,8 +35,8 @@ import (
 //	defer s.Close()
 //
 // The session is a [session.Handle], which other processes reach while it is open. Its questions wait for Handle.Answer,
-// unless approvals says otherwise. Its commands are built-in ones, skills and prompts of MCP servers. Problems that do not
-// stop the work are printed to host.Stderr, also later: a face that owns the screen sets another writer.
+// unless approvals says otherwise. Its commands are built-in commands, skills and MCP prompts. Problems that do not
+// stop the work are printed to host.Stderr, also later: an interface that owns the screen sets another writer.
 //
 // To open another session, as session.ActionOpen and session.ActionNew ask for, close the first one and use a new opener
 // with other flags: resume names a session, and a new session has neither resume, nor continueLast, nor fork.
@@ -46,7 +46,7 @@ type opener struct {
 	vars  map[string]string // environment variables for commands
 	given string            // the first prompt, which describes the session in lists; may be ""
 
-	// alone means that nobody answers questions. MCP servers cannot ask then, and what needs a decision to start is
+	// alone means that no user answers questions. MCP servers cannot ask then, and features that need a decision to start are
 	// left out.
 	alone     bool
 	approvals session.Approvals
@@ -58,11 +58,11 @@ type opener struct {
 	leaving []decision // about servers that need to leave the sandbox
 	standby *standby   // with --keep-running
 
-	words string // the part of the first prompt that was typed on the command line
+	words string // the first prompt's words from the command line
 
 	system   string            // the content of --system
 	attached []llm.Part        // the files for the first prompt
-	format   *llm.OutputFormat // of the results; nil if they are texts
+	format   *llm.OutputFormat // result format; nil is text
 	place    saved             // where the session is saved, and what it continues
 	commands feature.Commands  // prompts that use skills
 	tools    *feature.Servers  // MCP servers
@@ -151,7 +151,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// setMode gives a resumed session the permission mode of the command line. It also ends a plan mode that the model
+// setMode gives a resumed session the permission mode from the command line. It also ends a plan mode that the model
 // entered.
 func (r *opener) setMode(ctx context.Context, place saved, s *session.Local) error {
 	p := r.flags.project
@@ -165,7 +165,7 @@ func (r *opener) setMode(ctx context.Context, place saved, s *session.Local) err
 	return nil
 }
 
-// options returns what the session needs of this process.
+// options returns the session options for this process.
 func (r *opener) options() session.Options {
 	o := session.Options{
 		Approvals: r.approvals,
@@ -193,7 +193,7 @@ func (h Host) rulePlaces(dir string) (list []ask.Place) {
 	return list
 }
 
-// allow adds rules to the file of a layer for a directory.
+// allow adds rules to a configuration layer's file for a directory.
 func (h Host) allow(dir string, layer config.Layer, rules []string) error {
 	file, err := h.configFileFor(dir, layer)
 	for _, rule := range rules {
@@ -204,7 +204,7 @@ func (h Host) allow(dir string, layer config.Layer, rules []string) error {
 	return err
 }
 
-// submit submits an input that may be a prompt: of an MCP server, or a skill.
+// submit submits input, which may call an MCP prompt or a skill.
 func (r *opener) submit(ctx context.Context, s *agent.Session, input string, more ...llm.Part) (agent.Outcome, error) {
 	more = append(r.attached, more...)
 	r.attached = nil // they are for the first prompt
@@ -258,7 +258,7 @@ func serverPrompts(c *mcp.Client) (list []session.Command) {
 	return list
 }
 
-// commandHost returns what the built-in commands need besides the session.
+// commandHost returns the host that built-in commands need besides the session.
 func (r *opener) commandHost() slash.Host {
 	h := slash.Host{
 		Models: r.models,
@@ -278,7 +278,7 @@ func (r *opener) commandHost() slash.Host {
 	return h
 }
 
-// rules lists the permission rules of the configuration.
+// rules lists the configured permission rules.
 func (r *opener) rules() (list []slash.Rule) {
 	for _, key := range project.RuleLists {
 		e, err := r.flags.project.Settings.Get(key)

@@ -24,7 +24,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// errDeadline is the cause of a context that --deadline has cancelled.
+// errDeadline is the cancellation cause when --deadline has passed.
 var errDeadline = errors.New("deadline exceeded")
 
 // runner carries out one run. It always ends by showing a result.
@@ -49,8 +49,8 @@ type runner struct {
 	answered  bool             // the main agent's model has answered
 	refusal   string           // how the main agent's model refused the last call, if it did
 	limit     event.TurnLimit  // the last limit that the main agent reached
-	cost      float64          // of the whole session
-	denied    []string         // what the sandbox denied to commands, as the user was told
+	cost      float64          // the whole session's cost
+	denied    []string         // sandbox denials that the user was told about
 	err       error
 }
 
@@ -226,7 +226,7 @@ func (r *runner) unattend() {
 	}
 }
 
-// attend asks the user what a record asks for, or tells where it can be answered if there is no terminal.
+// attend asks the user a record's question or, without a terminal, prints how to answer it.
 func (r *runner) attend(ctx context.Context, s session.Handle, rec event.Record) {
 	d, asks := rec.Data.(event.ApprovalRequested)
 	switch {
@@ -258,7 +258,7 @@ func (r *runner) announce(id string, d event.ApprovalRequested) {
 	notef(r.host, "%s waits for approval; to answer, run: reins approve %s %s", ask.FromRequest(d).Title, r.id, id)
 }
 
-// refuseUnanswered refuses a call when the terminal was closed instead of an answer.
+// refuseUnanswered refuses a call that was not answered because the terminal closed.
 func (r *runner) refuseUnanswered(ctx context.Context, s *shared, id string, d event.ApprovalRequested) {
 	refused := r.asker.deny(d.Tool, d.Reason, d.Accesses, rulesOf(ask.FromRequest(d)), keyboard.ErrNoAnswer.Error())
 	if !strings.Contains(id, ":") {
@@ -269,7 +269,7 @@ func (r *runner) refuseUnanswered(ctx context.Context, s *shared, id string, d e
 	}
 }
 
-// dropRefused deletes the new session of a run whose key the provider refused before the model answered: there is
+// dropRefused deletes a new session if the provider refused the key before the model answered: there is
 // nothing to continue.
 func (r *runner) dropRefused(ctx context.Context, place saved, err error) error {
 	kind := llm.KindOf(err)
@@ -316,7 +316,7 @@ func (r *runner) converse(ctx context.Context, s *shared, input string) error {
 	}
 }
 
-// pendingCalls lists the calls of a session that wait for an approval.
+// pendingCalls lists a session's calls that wait for approval.
 func pendingCalls(s *agent.Session) (list []pendingJSON) {
 	for _, p := range s.Pending() {
 		list = append(list, pendingJSON{ask.ID(p.Agent, p.ID), p.Agent, ask.FromRequest(p.ApprovalRequested).Title})
@@ -339,7 +339,7 @@ func (r *runner) answer(ctx context.Context, s *shared) (session.Outcome, error)
 	return r.wait(s)
 }
 
-// wait waits for the end of the work.
+// wait waits until the work ends.
 func (r *runner) wait(s *shared) (session.Outcome, error) {
 	out, err := s.Wait(context.Background())
 	return out, errors.Join(err, out.Err())
@@ -359,7 +359,7 @@ func (r *runner) steer(s session.Handle, line string) {
 // continuePrompt continues work that stopped at a limit, if the user gives no other prompt.
 const continuePrompt = "Continue the task where you stopped."
 
-// submitTo gives the agent input, and waits for the end of the work. Without input, it continues interrupted work or
+// submitTo gives the agent input, and waits until the work ends. Without input, it continues interrupted work or
 // repeats the agent's question.
 func (r *runner) submitTo(ctx context.Context, s *shared, input string) (session.Outcome, error) {
 	q := s.Agent().Question()
@@ -435,7 +435,8 @@ func (r *runner) watch(ctx context.Context, s session.Handle, stop context.Cance
 	return unseen
 }
 
-// note counts the spending of an event, tells the user what the sandbox denied, and records a limit that the main agent reached and a refusal of its model.
+// note counts an event's cost and tells the user about sandbox denials. It remembers warnings, the limit that the main
+// agent reached, and its model's refusal.
 func (r *runner) note(rec event.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

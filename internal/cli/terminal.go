@@ -107,7 +107,7 @@ func (f *interactive) show(ctx context.Context, h Host, prompt string) error {
 
 // runWindow runs the application.
 func runWindow(ctx context.Context, o tui.Options) error {
-	err := tui.Run(context.WithoutCancel(ctx), o) // signals arrive as events of the terminal
+	err := tui.Run(context.WithoutCancel(ctx), o) // signals arrive as terminal events
 	if errors.Is(err, tui.ErrSignal) {
 		return quietError{exitInterrupted}
 	}
@@ -144,7 +144,7 @@ func newWindow(h Host, flags run) *window {
 	return w
 }
 
-// options returns the options of the application.
+// options returns the application options.
 func (w *window) options() (tui.Options, error) {
 	dir, err := realpath.Dir(cmp.Or(w.flags.dir, "."))
 	if err != nil {
@@ -202,7 +202,7 @@ func (w *window) look(o *tui.Options) {
 	w.tell(o.Colors.Notes...)
 }
 
-// colors reads a theme of the user.
+// colors reads a user theme.
 func (w *window) colors(name string) (*theme.File, error) {
 	unknown := fmt.Errorf("unknown theme %q; use %s, or a file in the themes directory next to your config.toml",
 		name, suggest.Or(theme.Names()))
@@ -239,7 +239,7 @@ func (w *window) keymap() *keys.Map {
 func (w *window) own(path string) (name string, data []byte, err error) {
 	file, err := w.host.configFile(config.LayerUser)
 	if err != nil {
-		return "", nil, nil // there is no place for it
+		return "", nil, nil // no directory for user files
 	}
 	path = filepath.Join(filepath.Dir(file.Path), path)
 	data, err = os.ReadFile(path)
@@ -289,7 +289,7 @@ func (w *window) with(ctx context.Context, flags run) (session.Handle, error) {
 	return s, nil
 }
 
-// start tells what to offer if a session cannot be opened because there is no model.
+// start returns what to offer if a session cannot be opened without a model.
 func (w *window) start(err error) *panel.Start {
 	if kind := llm.KindOf(err); kind != llm.ErrConfiguration && kind != llm.ErrAuthentication {
 		return nil
@@ -312,7 +312,7 @@ func (w *window) use(ctx context.Context, provider, model string) (session.Handl
 	return w.open(ctx, "")
 }
 
-// welcome is what an empty session shows.
+// welcome returns the greeting for an empty session.
 func (w *window) welcome(dir string) tui.Welcome {
 	return tui.Welcome{Title: "reins " + version(), Lines: []string{shortDir(w.host, dir)}}
 }
@@ -344,7 +344,7 @@ func (w *window) facts(i session.Info) []tui.Fact {
 	return list
 }
 
-// branch returns the git branch of a directory, or "".
+// branch returns a directory's git branch, or "".
 func branch(dir string) string {
 	_, repo, err := gitdir.Find(gitdir.Host, dir)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/reins-agent/reins/project"
 )
 
-// Of returns the configuration of runs that use the configuration of the user and of their projects. The options select
+// Of returns the configuration for runs that use the user's and the projects' configuration. The options select
 // the model; their trust holds only for runs in Options.Dir. The user's configuration for dir selects the agent.
-// complete sets the approver of a session, and may change any other part.
+// complete sets the approver of a session, and may change anything else.
 func Of(o project.Options, dir string, complete func(*coding.Config)) (Config, error) {
 	quiet := o
 	quiet.Dir, quiet.Trust = dir, project.TrustNo
@@ -54,7 +54,7 @@ func Of(o project.Options, dir string, complete func(*coding.Config)) (Config, e
 	return c, nil
 }
 
-// sessionConfig returns the configuration of a session.
+// sessionConfig returns a session's configuration.
 func sessionConfig(ctx context.Context, o project.Options, dir string, box Sandbox) (coding.Config, error) {
 	p, mode, err := load(o, dir, box)
 	if err != nil {
@@ -77,8 +77,8 @@ func overridden(o project.Options, key string) bool {
 	return slices.ContainsFunc(o.Overrides, func(s config.Override) bool { return s.Key == key })
 }
 
-// load loads the project of a run, and returns the permission mode. The sandbox determines what the agent may do without
-// asking, within the limits of the configuration.
+// load loads a run's project, and returns the permission mode. The sandbox determines what the agent may do without
+// asking, within the configured limits.
 func load(o project.Options, dir string, box Sandbox) (*project.Project, policy.Mode, error) {
 	if !realpath.Same(cmp.Or(o.Dir, "."), dir) && o.Trust == project.TrustYes {
 		o.Trust = project.TrustRecorded
@@ -103,7 +103,7 @@ func load(o project.Options, dir string, box Sandbox) (*project.Project, policy.
 	return p, mode, nil
 }
 
-// modeOf returns the permission mode of a run, if the configuration permits its sandbox.
+// modeOf returns a run's permission mode, if the configuration permits its sandbox.
 func modeOf(box Sandbox, mode policy.Mode, configured sandbox.Mode) (policy.Mode, error) {
 	switch {
 	case box == FullAccess && configured != "" && configured != sandbox.Off:
@@ -120,7 +120,7 @@ func modeOf(box Sandbox, mode policy.Mode, configured sandbox.Mode) (policy.Mode
 	return policy.ModeAuto, nil
 }
 
-// commandEnv returns the environment for the command of a run. It has network access, because the command calls a model.
+// commandEnv returns the environment for a run's command. It has network access, because the command calls a model.
 func commandEnv(o project.Options, dir string, box Sandbox) (env.Environment, error) {
 	p, _, err := load(o, dir, box)
 	if err != nil {

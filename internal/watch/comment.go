@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxFile = 1 << 20 // bytes of a file that can have comments
-	maxText = 2000    // bytes of an instruction
+	maxFile = 1 << 20 // larger files are not searched
+	maxText = 2000    // bytes in an instruction
 )
 
 // Comment is an instruction in a comment such as "// reins: handle the empty list".
@@ -22,7 +22,7 @@ type Comment struct {
 	Text string
 }
 
-// instruction matches a line with an instruction. The marker of a comment stands directly before it, at the beginning of
+// instruction matches a line with an instruction. The comment marker stands directly before it, at the start of
 // the line or after a blank, so that "reins: " in a string is not an instruction.
 var instruction = regexp.MustCompile(`(?:^|\s)(?://[/!]?|#+|--|;+|%+|/\*+|<!--|\{#|\{/\*|\(\*|^\s*\*|^\s*(?:REM|rem|')) *reins: +(\S.*)$`)
 
@@ -98,8 +98,8 @@ func (k Known) Clone() Known {
 	return c
 }
 
-// Added lists the instructions of a file that were not there before. One that only moved, within the file or from another
-// file, was there.
+// Added lists a file's new instructions. An instruction that only moved, within the file or from another
+// file, is not new.
 func (k Known) Added(before Known, path string) (list []Comment) {
 	for _, c := range k[path] {
 		same := func(o Comment) bool { return o.Text == c.Text }
