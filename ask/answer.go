@@ -17,18 +17,18 @@ import (
 
 // Answer is the answer to a question.
 type Answer struct {
-	// Choice is the key of one of the question's choices. Without it, Text refuses the approval and tells the model what
+	// Choice is the key of the selected choice. Without it, Text refuses the approval and tells the model what
 	// to do instead.
 	Choice string `json:"choice,omitempty"`
 	Text   string `json:"text,omitempty"`
-	// Replies answer the items of a question of the model, in order. Text alone answers all of them.
+	// Replies answer the model's questions, in order. Text alone answers all items.
 	Replies []Reply `json:"replies,omitempty"`
-	// Values are the values of a form, a JSON object.
+	// Values are a form's values, a JSON object.
 	Values json.RawMessage `json:"values,omitempty"`
 	// Args are changed arguments, with which the call runs in place of its own. Only a choice that allows the call once
 	// takes them. The policy judges them again.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Asked, if set, is the time of the question that the user saw. A call that was asked about again, because it would
+	// Asked, if set, is when the question was asked that the user saw. A call that was asked about again, because it would
 	// now access something else, does not take an answer to the earlier question.
 	Asked time.Time `json:"asked,omitzero"`
 }
@@ -39,13 +39,13 @@ func Open(list []Question, id string, a Answer) (Question, bool) {
 	return q, open && (a.Asked.IsZero() || a.Asked.Equal(q.Asked))
 }
 
-// Reply answers an item: with labels of its options, a text, or both.
+// Reply answers an item: with option labels, text, or both.
 type Reply struct {
 	Chosen []string `json:"chosen,omitempty"`
 	Text   string   `json:"text,omitempty"`
 }
 
-// choose returns the choice of an answer.
+// choose returns the choice that an answer selects.
 func (q Question) choose(a Answer) (Choice, error) {
 	var keys []string
 	for _, c := range q.Choices {
@@ -57,7 +57,7 @@ func (q Question) choose(a Answer) (Choice, error) {
 	return Choice{}, fmt.Errorf("%q is not one of the answers %s", a.Choice, strings.Join(keys, ", "))
 }
 
-// Approve returns the decision of an answer to an approval or a plan, and the choice, whose rules may have to be saved.
+// Approve turns an answer to an approval or a plan into a decision. The choice's rules may have to be saved.
 func (q Question) Approve(a Answer) (tool.Approval, Choice, error) {
 	switch {
 	case q.Kind != Approval && q.Kind != Plan:
@@ -79,7 +79,7 @@ func (q Question) Approve(a Answer) (tool.Approval, Choice, error) {
 	return tool.Approval{Allow: true, Scope: c.Scope, Rules: c.Rules, Args: a.Args}, c, nil
 }
 
-// Edit returns the arguments of the call with another command. It reports false if the question is not about a command.
+// Edit returns the call's arguments with another command. It reports false if the question is not about a command.
 func (q Question) Edit(command string) (json.RawMessage, bool) {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(q.Arguments, &args) != nil {
@@ -98,7 +98,7 @@ func (q Question) Edit(command string) (json.RawMessage, bool) {
 	return b, err == nil
 }
 
-// commandIn returns the name of the argument that is the command in the rows, or "".
+// commandIn returns the name of the argument with the rows' command, or "".
 func commandIn(args map[string]json.RawMessage, rows []Row) string {
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.Kind == RowCommand })
 	if at < 0 {
@@ -118,7 +118,7 @@ func commandIn(args map[string]json.RawMessage, rows []Row) string {
 	return found
 }
 
-// Reply returns the answers to the items of a question of the model, or nil if the answer is only a text.
+// Reply returns the answers to the model's questions, or nil if the answer is only text.
 func (q Question) Reply(a Answer) ([]agent.Answer, error) {
 	if q.Kind != Input {
 		return nil, fmt.Errorf("question %s is not a question of the model", q.ID)
@@ -157,7 +157,7 @@ func (q Question) Inquire(a Answer) (event.QuestionAnswered, error) {
 	return d, err
 }
 
-// checkForm returns an error unless the values of a form are valid.
+// checkForm returns an error unless a form's values are valid.
 func (q Question) checkForm(values json.RawMessage) error {
 	var object map[string]any
 	if err := json.Unmarshal(values, &object); err != nil || object == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// rows describes a call: what the tool says, what it accesses, and why it needs approval.
+// rows describes a call: the tool's description, its accesses, and why it needs approval.
 func rows(d event.ApprovalRequested) (list []Row) {
 	add := func(kind RowKind, text string) {
 		if text != "" {
@@ -71,7 +71,7 @@ func why(d event.ApprovalRequested) string {
 	return reason
 }
 
-// outside returns what the sandbox prevents.
+// outside describes the accesses that the sandbox prevents.
 func outside(accesses []policy.Access) string {
 	for _, a := range accesses {
 		switch {
@@ -85,7 +85,7 @@ func outside(accesses []policy.Access) string {
 	return "it would leave the sandbox"
 }
 
-// has reports whether there is an access of a kind.
+// has reports whether the list has an access of a kind.
 func has(list []policy.Access, kind policy.Kind) bool {
 	return slices.ContainsFunc(list, func(a policy.Access) bool { return a.Kind == kind })
 }
@@ -160,7 +160,7 @@ func saving(p Place, rules []string) Choice {
 	}
 }
 
-// sameCall describes the calls that an approval without rules covers: calls of the same tool with the same accesses.
+// sameCall describes the calls that an approval without rules covers: calls to the same tool with the same accesses.
 func sameCall(d event.ApprovalRequested) string {
 	name := d.Tool
 	if name == "" {

@@ -1,7 +1,7 @@
 // Package ask presents everything that a person decides in a session as questions: approval for a tool call or
 // a plan, a question from the model, an MCP server's form, trust in a project.
 //
-// A [Question] is data. It follows from session records alone, so every face of the product asks the same in
+// A [Question] is data. It follows from session records alone, so every user interface asks the same in
 // any process, also after a crash, and it is answered by its ID from anywhere. The first answer counts.
 package ask
 
@@ -19,7 +19,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// Kind tells questions apart. It is one of the constants below or an [event.QuestionKind].
+// Kind is one of the constants below or an [event.QuestionKind].
 type Kind string
 
 // Kinds of questions about tool calls.
@@ -37,13 +37,13 @@ type Question struct {
 	Agent string    `json:"agent,omitempty"` // the waiting agent's path; "" is the root
 	Who   string    `json:"who"`             // such as "Agent 1 (explore: find the tests)" or an MCP server's name
 	Title string    `json:"title"`           // one line, safe to print
-	Key   view.Key  `json:"key,omitempty"`   // of the tool call
+	Key   view.Key  `json:"key,omitempty"`   // the tool call's key
 
-	// Rows describe what is decided, and Diff what would change in files. Their text is untrusted.
+	// Rows describe the decision, and Diff the file changes. Their text is untrusted.
 	Rows []Row  `json:"rows,omitempty"`
 	Diff string `json:"diff,omitempty"`
 
-	// Arguments are those of a call whose command can be edited.
+	// Arguments are the call's arguments, if the user can edit its command.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
 	// Choices are the possible answers. Questions from the model and forms have none.
@@ -52,10 +52,10 @@ type Question struct {
 	Items []event.Question `json:"items,omitempty"`
 	// Schema is the JSON schema for the values that a form asks for.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	URL    string          `json:"url,omitempty"` // of the page that the user should visit
+	URL    string          `json:"url,omitempty"` // a page that the user should visit
 }
 
-// RowKind is what a row says.
+// RowKind tells what a row describes.
 type RowKind string
 
 // Kinds of rows.
@@ -66,11 +66,11 @@ const (
 	RowDir       RowKind = "dir"       // where it runs
 	RowPart      RowKind = "part"      // a part of it that needs approval, and why
 	RowAccess    RowKind = "access"    // what else the call accesses
-	RowArguments RowKind = "arguments" // of the call, as JSON
+	RowArguments RowKind = "arguments" // call arguments as JSON
 	RowWhy       RowKind = "why"       // why the call needs approval
 )
 
-// Row is part of a description.
+// Row is a paragraph or list entry in a question's description.
 type Row struct {
 	Kind RowKind `json:"kind"`
 	Text string  `json:"text"`
@@ -78,10 +78,10 @@ type Row struct {
 
 // Choice is a possible answer.
 type Choice struct {
-	Key   string `json:"key"`             // what the user types
-	Text  string `json:"text"`            // what it means
+	Key   string `json:"key"`             // typed by the user
+	Text  string `json:"text"`            // its meaning
 	Allow bool   `json:"allow,omitempty"` // it agrees
-	// Scope is how long an approval holds, and Rules what it covers besides the call.
+	// Scope is how long an approval holds, and Rules are permission rules that let it cover further calls.
 	Scope tool.Scope `json:"scope,omitempty"`
 	Rules []string   `json:"rules,omitempty"`
 	// Save is the configuration layer in which the rules are saved; "" saves nothing.
@@ -136,7 +136,7 @@ func Find(list []Question, id string) (Question, bool) {
 	return list[i], true
 }
 
-// ID returns the ID of the question about an agent's tool call. Calls of two agents can have the same ID.
+// ID returns the question ID for an agent's tool call. Calls by two agents can have the same call ID.
 func ID(agent, call string) string {
 	if agent == "" && !strings.Contains(call, ":") {
 		return call
@@ -144,10 +144,10 @@ func ID(agent, call string) string {
 	return agent + ":" + call
 }
 
-// Call returns the ID of the tool call that a question is about.
+// Call returns the call ID that the question is about.
 func (q Question) Call() string { return strings.TrimPrefix(q.ID, q.Agent+":") }
 
-// who names an agent and what it works on.
+// who names an agent and its task.
 func who(s *view.State, path string) string {
 	a, _ := s.Agent(path)
 	if path == "" {
@@ -186,7 +186,7 @@ func FromRequest(d event.ApprovalRequested, places ...Place) Question {
 	return q
 }
 
-// editable reports whether the user can change what the call runs.
+// editable reports whether the user can change the call's command.
 func (q Question) editable() bool {
 	_, ok := q.Edit("")
 	return ok && q.Kind == Approval

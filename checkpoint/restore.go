@@ -24,12 +24,12 @@ type RestoreOptions struct {
 	// Paths limits the restore to these files and directories, relative to the workspace or absolute.
 	Paths []string
 
-	// Begin, if not nil, is called before anything is changed, with a checkpoint of the current state and the paths
+	// Begin, if not nil, is called before any change, with a checkpoint of the current state and the paths
 	// that will change. An error stops the restore. Begin must not use the store, whose lock is held.
 	Begin func(before ID, touched []string) error
 
 	// Traced means that the caller knows its own changes: Wrote or, to revert a restore, the paths in Touched, which it
-	// left in one of the states in Left. Files that only others changed are kept or, if Ask is set, treated like files
+	// left in a state that Left lists. Files that only others changed are kept or, if Ask is set, treated like files
 	// that both changed; Later controls what to do with these.
 	Traced  bool
 	Wrote   map[string]Write
@@ -37,7 +37,7 @@ type RestoreOptions struct {
 	Ask     bool
 
 	// Left lists the states in which the caller left the workspace. Without Traced, a file to be restored that differs
-	// from all these states was changed later by others; Later controls what to do with it. If none of the states can
+	// from all these states was changed later by others; Later controls what to do with it. If no state can
 	// be read, that applies to all files. Allowed lists files, relative to the workspace and with slashes, that
 	// [Refuse] does not apply to.
 	Left    []ID
@@ -101,7 +101,7 @@ func (r *restoring) close() {
 	}
 }
 
-// prepare takes a checkpoint of the current state and returns the changes to make.
+// prepare checkpoints the current state and returns the changes to make.
 func (r *restoring) prepare(ctx context.Context, id ID, o RestoreOptions) ([]Change, error) {
 	c, err := r.store.readRecord(id)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *restoring) prepare(ctx context.Context, id ID, o RestoreOptions) ([]Cha
 	return r.spare(ctx, changes, o)
 }
 
-// savePresent takes a checkpoint of the current state. It includes ignored files that would be restored.
+// savePresent checkpoints the current state. It includes ignored files that would be restored.
 func (r *restoring) savePresent(ctx context.Context, id ID, paths []string) error {
 	t, err := r.store.begin(ctx)
 	if err != nil {
@@ -256,8 +256,8 @@ func (r *restoring) apply(ctx context.Context, changes []Change) error {
 	return err
 }
 
-// deletions returns the changes that remove something. Some must come early: ignore files, the contents of a directory
-// that becomes a file, and names that differ only in case from a file to be written, which some file systems do not
+// deletions returns the changes that remove something. Some must come early: ignore files, the contents of directories
+// that become files, and names that differ only in case from a file to be written, which some file systems do not
 // tell apart.
 func deletions(changes []Change) (early, late []*Change) {
 	written := map[string]bool{}
@@ -315,7 +315,7 @@ func (r *restoring) removeAll(ctx context.Context, changes []*Change) error {
 	return nil
 }
 
-// note records the result of a change.
+// note records a change's result.
 func (r *restoring) note(c *Change, err error) {
 	if err != nil {
 		r.failed = append(r.failed, PathError{c.Path, reason(err)})

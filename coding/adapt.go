@@ -77,7 +77,7 @@ func (b *builder) profile(provider, model string) (*Profile, error) {
 	}), nil
 }
 
-// registry returns all tools for a profile: its own, those of the session and of features, and the caller's.
+// registry returns all tools for a profile: its own tools, session and feature tools, and the caller's.
 func (b *builder) registry(ctx context.Context, p *Profile) (*tool.Registry, error) {
 	core, others, hosted, aliases := b.toolsFor(ctx, p)
 	r, err := b.localTools(p, core, others, aliases)
@@ -147,7 +147,7 @@ func (b *builder) systemPrompt(ctx context.Context, p *Profile, tools *tool.Regi
 	return p.SystemPrompt(ctx, e, c)
 }
 
-// recorded returns the generated system prompt of the resumed session, unless the caller set another one or the session
+// recorded returns the resumed session's generated system prompt, unless the caller set another one or the session
 // comes from an archive. The user's instructions in it are kept for every model. It also restores which files the model
 // has seen.
 func (b *builder) recorded(ctx context.Context) (string, error) {
@@ -171,14 +171,14 @@ func (b *builder) recorded(ctx context.Context) (string, error) {
 	return system, nil
 }
 
-// recordSeen is middleware that adds the hashes of the files that the model has seen to the result of a call.
+// recordSeen is middleware that adds the hashes of files that the model has seen to a call's result.
 func (b *builder) recordSeen(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	res, err := next(ctx)
 	res.Artifacts.FilesSeen = b.config.ToolConfig.State.Seen()
 	return res, err
 }
 
-// recordedFacts returns the last system prompt of a saved session, and the files that its tools have read and
+// recordedFacts returns a saved session's last system prompt, and the files that its tools have read and
 // written. Damaged records are skipped; resuming the session decides whether that is acceptable.
 func recordedFacts(ctx context.Context, store event.Store, id string) (system string, seen map[string]string, _ error) {
 	seen = make(map[string]string)

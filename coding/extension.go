@@ -19,7 +19,7 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Extension attaches a feature to a session. Open calls the extensions of a configuration once, in order, when the
+// Extension attaches a feature to a session. Open calls the configured extensions once, in order, when the
 // environment and the model are known and before tools and prompt are. An error makes Open fail. Package feature has the
 // extensions of `reins run`.
 type Extension func(ctx context.Context, h *Host) (Feature, error)
@@ -29,8 +29,8 @@ type Host struct {
 	Env env.Environment
 	// EnvKey is equal for sessions whose environments can share processes, such as language servers.
 	EnvKey any
-	// Elsewhere creates an environment like that of the session in another directory. Its commands cannot write to the
-	// directory of the session. It is nil unless Open created the environment, and has a state directory.
+	// Elsewhere creates an environment like the session's in another directory. Its commands cannot write to the
+	// session directory. It is nil unless Open created the environment, and has a state directory.
 	Elsewhere func(dir string) (env.Environment, error)
 	// State is the state directory, or "" if the session has none.
 	State home.Dir
@@ -44,32 +44,32 @@ type Host struct {
 	Catalogue *llm.Catalogue
 	Mode      policy.Mode
 	Workspace policy.Workspace
-	// Policy returns the current policy of the session, with what features added.
+	// Policy returns the session's current policy, with feature rules.
 	Policy func() policy.Policy
 	// Secrets redacts text that a feature saves or sends elsewhere, also if results of tools are not redacted.
 	Secrets *secret.Redactor
-	// Files configures tools that read or change files, so that they agree with the tools of the session.
+	// Files configures tools that read or change files, so that they agree with the session's tools.
 	Files ToolConfig
 	// Warn reports a problem that does not stop the session. A problem is reported only once.
 	Warn func(error)
 }
 
-// Feature is what an extension adds to a session. All fields are optional.
+// Feature holds an extension's additions to a session. All fields are optional.
 type Feature struct {
 	// Tools are added after the tools of Config.Tools.
 	Tools []tool.Tool
 	// ToolsFor returns tools in the form for a profile, with other names for them. It is called for each model that the
-	// session uses, and may change the options of the profile. Tools that the core tier includes come before the further
-	// tools of a session, others after them, and tools that the provider runs come last. The lean tier does not use it.
+	// session uses, and may change the profile's options. Core tier tools come before the session's further
+	// tools, others after them, and tools that the provider runs come last. The lean tier does not use it.
 	ToolsFor func(ctx context.Context, p *Profile) ([]tool.Tool, []tool.Alias)
-	// Prompt changes what the generated system prompt says.
+	// Prompt changes the content of the generated system prompt.
 	Prompt func(c *PromptConfig)
-	// Policy returns the policy to use in place of a policy of the host, and the tools to remove because of it. It is
+	// Policy returns the policy to use in place of the host's policy, and the tools to remove because of it. It is
 	// called for the first policy and for each that replaces it.
 	Policy func(ctx context.Context, p policy.Policy) (governed policy.Policy, without []string)
 	// Middleware wraps the execution of each permitted call.
 	Middleware tool.Middleware
-	// Subagents changes the configuration of subagents. The registry has the tools of the session.
+	// Subagents changes the subagent configuration. The registry has the session's tools.
 	Subagents func(s *agent.Subagents, r *tool.Registry)
 	// Follow is called once with the open session, before Open returns. An error closes the session.
 	Follow func(ctx context.Context, s *agent.Session) error
@@ -83,7 +83,7 @@ type closer func() error
 
 func (c closer) Close() error { return c() }
 
-// host returns the description of the session for features.
+// host describes the session for features.
 func (b *builder) host(ctx context.Context) (*Host, error) {
 	c, s := &b.config, &b.session
 	h := &Host{
@@ -141,7 +141,7 @@ func (b *builder) attach(ctx context.Context) error {
 	return nil
 }
 
-// extendTools adds the tools of features to the tools of the host.
+// extendTools adds feature tools to the host's tools.
 func (b *builder) extendTools() error {
 	given := slices.Clip(b.config.Tools)
 	for _, f := range b.features {
@@ -201,7 +201,7 @@ func (b *builder) extendSubagents(r *tool.Registry) {
 	}
 }
 
-// toolsFor returns the tools of features for a profile: those of the core tier, others, and those that the provider
+// toolsFor returns the feature tools for a profile: core tier tools, others, and tools that the provider
 // runs.
 func (b *builder) toolsFor(ctx context.Context, p *Profile) (core, others, hosted []tool.Tool, aliases []tool.Alias) {
 	for _, f := range b.features {
@@ -255,7 +255,7 @@ func (b *builder) warnEach(problems []string) {
 	}
 }
 
-// elsewhere creates an environment like that of the session in another directory. Its commands cannot write to the
+// elsewhere creates an environment like the session's in another directory. Its commands cannot write to the
 // session's own directory.
 func (b *builder) elsewhere(dir string) (env.Environment, error) {
 	c := local.Config{Dir: dir, Vars: b.config.Vars, Pass: b.config.Pass, Sandbox: b.config.Sandbox}

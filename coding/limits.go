@@ -13,22 +13,22 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// denials are parts of the messages of programs when the sandbox denies them something.
+// denials are fragments of program messages after a sandbox denial.
 var denials = []string{
 	"read-only file system", "permission denied", "operation not permitted", "device or resource busy", "eperm", "eacces", "erofs",
 	"connection refused",
 }
 
-// offline are parts of the messages of programs that have no network.
+// offline are fragments of program messages without a network.
 var offline = []string{
 	"network is unreachable", "could not resolve", "temporary failure in name resolution", "name or service not known",
 	"getaddrinfo", "enetunreach", "eai_again", "no such host",
 }
 
-// explainTail is how much of the end of an output is searched for denials, in characters.
+// explainTail is how many characters at the end of an output are searched for denials.
 const explainTail = 16 << 10
 
-// ExplainLimits is middleware that adds a note to the result of a failed command if the sandbox or a withheld
+// ExplainLimits is middleware that adds a note to a failed command's result if the sandbox or a withheld
 // environment variable may be the reason. The field "denied" tells the user about a hidden file or the missing network.
 func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	res, err := next(ctx)
@@ -83,7 +83,7 @@ func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) 
 	return res, nil
 }
 
-// denied returns a sentence for the user about what the sandbox probably denied to a command, and what permits it. The
+// denied returns a sentence for the user about the probable sandbox denial, and how to permit the access. The
 // output is in lower case.
 func denied(l env.Limits, output string) string {
 	for _, path := range l.Masked {
@@ -134,7 +134,7 @@ func failedCommand(res tool.Result) bool {
 	return res.Error != nil
 }
 
-// tail returns the end of an output.
+// tail returns an output's last characters.
 func tail(o tool.Output) string {
 	if o == nil {
 		return ""
@@ -202,7 +202,7 @@ func missed(withheld []string, line, output string) (names []string) {
 	return names
 }
 
-// containsWord reports whether a text contains a name that is not part of a longer one.
+// containsWord reports whether text contains a name that is not part of a longer name.
 func containsWord(text, name string) bool {
 	letter := func(b byte) bool {
 		return b == '_' || b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z'

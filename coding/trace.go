@@ -29,7 +29,7 @@ type tracing struct {
 }
 
 // Trace implements agent.Tracer. A tool that only changes files names them. The changes of a command are found by
-// comparing the workspace before and after it: they are those of the command if it names the files. If it is known all
+// comparing the workspace before and after it: they are the command's changes if it names the files. If it is known all
 // that the command does, the others are not.
 func (c Checkpoints) Trace(ctx context.Context, call tool.Call) func(context.Context, tool.Result) ([]tool.Wrote, tool.Untraced) {
 	n, writes := c.targets(call)
@@ -47,7 +47,7 @@ func (c Checkpoints) Trace(ctx context.Context, call tool.Call) func(context.Con
 	return t.end
 }
 
-// end returns what the call wrote.
+// end returns the files that the call wrote.
 func (t *tracing) end(ctx context.Context, res tool.Result) ([]tool.Wrote, tool.Untraced) {
 	if t.failed {
 		return nil, tool.UntracedFailed
@@ -104,17 +104,17 @@ func runsOn(res tool.Result) bool {
 	return left || started && !ended
 }
 
-// targets is what a call may change.
+// targets are the files that a call may change.
 type targets struct {
 	commands bool // it runs commands
 	complete bool // it changes nothing else
 	accesses []shell.Access
-	copied   []string        // what is below them was copied or moved, if they are fresh
-	fresh    map[string]bool // what was created or removed
+	copied   []string        // their contents were copied or moved, if they are fresh
+	fresh    map[string]bool // created or removed paths
 	root     string          // the workspace
 }
 
-// targets returns what a call names, and whether it may change the workspace at all.
+// targets returns the paths that a call names, and whether it may change the workspace at all.
 func (c Checkpoints) targets(call tool.Call) (n targets, writes bool) {
 	n = targets{complete: true, root: c.Dir()}
 	if call.Accesses == nil { // it does not declare them
@@ -137,7 +137,7 @@ func (c Checkpoints) targets(call tool.Call) (n targets, writes bool) {
 	return n, writes
 }
 
-// line adds what a command line names. It reports false if the commands cannot change the workspace.
+// line adds the paths that a command line names. It reports false if the commands cannot change the workspace.
 func (n *targets) line(s *checkpoint.Store, e env.Environment, a policy.Access) bool {
 	info := e.Info()
 	if l := info.Limits; l != nil && l.Sandbox != "" && !a.Outside && !slices.ContainsFunc(l.Writable, func(w string) bool {

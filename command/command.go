@@ -1,7 +1,7 @@
-// Package command is the registry of the slash commands of a session: built-in commands such as /model and /undo, and
-// prompts such as skills, command files and the prompts of MCP servers.
+// Package command has a session's slash commands: built-in commands such as /model and /undo, and
+// prompts such as skills, command files and MCP prompts.
 //
-// A [Registry] lists, completes and runs them for every face of the product. Its results are data, so that a terminal, a
+// A [Registry] lists, completes and runs them for every user interface. Its results are data, so that a terminal, a
 // web page and an editor show the same.
 package command
 
@@ -28,10 +28,10 @@ type Command struct {
 	Summary   string
 	Arguments string // such as "[FILE]"
 
-	// Idle and Saved mark commands that need a session that does not work, or one that is saved.
+	// Idle and Saved mark commands that need an idle or a saved session.
 	Idle  bool
 	Saved bool
-	// Needs returns what the target lacks; nil means nothing.
+	// Needs returns what the target lacks, or "". A nil Needs means that the command is always available.
 	Needs func(t Target) string
 	// Complete returns the words that can follow the given arguments; nil means none.
 	Complete func(ctx context.Context, t Target, args []string) ([]string, error)
@@ -39,7 +39,7 @@ type Command struct {
 	Run func(ctx context.Context, t Target, args string) (session.Result, error)
 }
 
-// Target is what a command works on.
+// Target is the session that a command works on.
 type Target struct {
 	session.Handle
 	Host
@@ -90,7 +90,7 @@ type Registry struct {
 
 var _ session.Registry = (*Registry)(nil)
 
-// New returns a registry of the built-in commands and others. A command replaces a built-in one with its name.
+// New returns a registry with the built-in commands and more. A command replaces the built-in command of the same name.
 func New(h Host, more ...Command) *Registry {
 	r := &Registry{host: h, commands: slices.Clone(more)}
 	for _, c := range builtins() {
@@ -110,7 +110,7 @@ func builtins() []Command {
 // line matches "/name args". A path such as /etc/hosts does not match.
 var line = lazy.Regexp(`(?s)^/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+(.*))?$`)
 
-// Parse splits a line into the name and the arguments of a command. It reports false if the line is not a command: if it
+// Parse splits a line into command name and arguments. It reports false if the line is not a command: if it
 // does not begin with a slash, also after a blank, or begins with a path.
 func Parse(text string) (name, args string, ok bool) {
 	m := line().FindStringSubmatch(text)
@@ -168,7 +168,7 @@ func (r *Registry) List(ctx context.Context, h session.Handle, prompts []session
 	return list, nil
 }
 
-// Run runs a line. A prompt is not submitted: it is the input of the result.
+// Run runs a line. It does not submit a prompt, but returns it as the result's Input.
 func (r *Registry) Run(ctx context.Context, h session.Handle, text string) (session.Result, bool, error) {
 	name, args, ok := Parse(text)
 	if !ok {

@@ -85,7 +85,7 @@ func (s Summary) Finish(answer llm.Message, reason llm.FinishReason, f Facts) (E
 
 func rejected(why string) error { return fmt.Errorf("compact: summary rejected: %s", why) }
 
-// summaryText returns the summary in an answer, or the reason why it has none. A summary replaces the only record of
+// summaryText returns the summary in an answer, or why it has none. A summary replaces the only record of
 // the earlier messages, so the model must have ended the answer itself.
 func summaryText(answer llm.Message, reason llm.FinishReason) (text, why string) {
 	text = strings.TrimSpace(strings.ToValidUTF8(answer.Text(), "\ufffd"))
@@ -146,7 +146,7 @@ func (c *conversation) request(n int, limit int64, prompt llm.Message) ([]llm.Me
 	return messages, c.m.Weigh(messages...) <= limit
 }
 
-// dropOldest replaces the oldest of the first n units by a digest to fit the limit. The units' messages are given with
+// dropOldest replaces the oldest units among the first n with a digest, to fit the limit. The units' messages are given with
 // their results cleared.
 func (c *conversation) dropOldest(cleared []llm.Message, n int, limit int64) []llm.Message {
 	room := max(0, limit-c.m.Weigh(cleared[:c.head]...))

@@ -25,7 +25,7 @@ type Log struct {
 	loose   []entry   // transient
 	bytes   int       // tool output in loose
 	last    uint64    // last position
-	shown   time.Time // of the last transient record
+	shown   time.Time // time of the last transient record
 	readers map[*reader]struct{}
 	wake    chan struct{} // closed when there is more to read; nil without waiting readers
 	closed  bool
@@ -90,7 +90,7 @@ func (l *Log) addTransient(r Record) {
 		r.Time = time.Now()
 	}
 	r.Time = r.Time.Round(0)
-	if !r.Time.After(l.shown) { // a coarse clock, or one that was set back
+	if !r.Time.After(l.shown) { // the clock is coarse, or was set back
 		r.Time = l.shown.Add(1)
 	}
 	l.shown = r.Time
@@ -115,7 +115,7 @@ func weight(r Record) int {
 	return 0
 }
 
-// half returns how many of the oldest transient records to drop so that at most half the limits is used.
+// half returns how many of the oldest transient records to drop so that at most half of each limit is used.
 func (l *Log) half() int {
 	n := max(0, len(l.loose)-maxTransient/2)
 	left := l.bytes
@@ -224,8 +224,8 @@ type reader struct {
 //
 // Every reader sees all durable records after that number, in order. It may miss transient records when it is slow, but
 // never a durable one. A reader that joins while records stream may get those since the last durable record that others
-// have seen before; no two transient records of a log have the same time, and later ones have later times. The iteration ends when the log is closed and all records have been yielded; when ctx is done,
-// it ends with the cause as an error.
+// have seen before; the transient records in a log have different, increasing times. The iteration ends when the log is
+// closed and all records have been yielded. When ctx is done, it ends with the cause as an error.
 func (l *Log) Events(ctx context.Context, after Seq) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		r := l.join(after)

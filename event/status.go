@@ -65,7 +65,7 @@ const PurposeSummary Purpose = "summary"
 // PurposeCompaction asks the provider for a summary that it signs.
 const PurposeCompaction Purpose = "compaction"
 
-// Source is the author of a message that did not come from the user.
+// Source is a message's author, if it is not the user.
 type Source string
 
 // Values of SteeringInjected.Source.
@@ -126,7 +126,7 @@ const (
 	WarningContextWindow WarningCode = "context_window"
 	WarningSummaryFailed WarningCode = "summary_failed"
 	WarningTruncated     WarningCode = "context_truncated" // the server dropped part of the conversation
-	WarningBudget        WarningCode = "budget"            // most of the cost limit is spent
+	WarningBudget        WarningCode = "budget"            // the cost limit is nearly reached
 	WarningPriceStep     WarningCode = "price_step"        // the conversation is so long that tokens cost more
 	WarningNoCheckpoint  WarningCode = "no_checkpoint"
 	WarningStopHooks     WarningCode = "stop_hooks"  // Stop hooks kept the agent working too often

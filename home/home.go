@@ -23,7 +23,7 @@ import (
 // ErrNone is returned if the environment does not define a state directory.
 var ErrNone = errors.New("no directory for sessions: REINS_HOME and the home directory are not set; set REINS_HOME to a directory")
 
-// Dir is the path of a state directory, which may not exist yet. Its methods return paths below it and create nothing
+// Dir is a state directory's path; the directory may not exist yet. Its methods return paths below it and create nothing
 // unless they say so.
 type Dir string
 
@@ -83,7 +83,7 @@ func (d Dir) Checkpoints() string { return d.join("checkpoints") }
 // Worktrees returns the directory for all worktrees.
 func (d Dir) Worktrees() string { return d.join("worktrees") }
 
-// Audit returns the path of the audit log.
+// Audit returns the audit log's path.
 func (d Dir) Audit() string { return d.join("audit", "audit.jsonl") }
 
 // Trust returns the directory that records which projects the user trusts.
@@ -92,7 +92,7 @@ func (d Dir) Trust() string { return d.join("trust") }
 // Memory returns the directory for project notes.
 func (d Dir) Memory() string { return d.join("memory") }
 
-// Input returns the directory for what the user typed in a workspace: messages that were sent, and drafts. The workspace
+// Input returns the directory for the messages and drafts that the user typed in a workspace. The workspace
 // is identified by its real path.
 func (d Dir) Input(workspace string) (string, error) {
 	name, err := nameOf(workspace)
@@ -111,10 +111,10 @@ func (d Dir) MCPGrants() string { return d.join("mcp", "grants") }
 // MCPServers returns the directory for data that is remembered about each project's MCP servers.
 func (d Dir) MCPServers() string { return d.join("mcp", "servers") }
 
-// MCPLog returns the path of the log of an MCP server. The log before it ends in .old.
+// MCPLog returns the path of an MCP server's log. The previous log's name ends in .old.
 func (d Dir) MCPLog(server string) string { return d.join("mcp", url.PathEscape(server)+".log") }
 
-// MCPServer returns the path of what is remembered about an MCP server of a project, which is identified by its root.
+// MCPServer returns the file with saved facts about a project's MCP server. The project is identified by its root.
 func (d Dir) MCPServer(root, server string) string {
 	sum := sha256.Sum256([]byte(root + "\x00" + server))
 	return filepath.Join(d.MCPServers(), hex.EncodeToString(sum[:16])+".json")
@@ -123,7 +123,7 @@ func (d Dir) MCPServer(root, server string) string {
 // Plans returns the directory for subscription sign-ins.
 func (d Dir) Plans() string { return d.join("chatgpt") }
 
-// Models returns the path of the imported model list.
+// Models returns the imported model list's path.
 func (d Dir) Models() string { return d.join("models.json") }
 
 // Cache returns the directory for sandbox caches in a workspace. Each workspace has its own, so that a project cannot
@@ -205,7 +205,7 @@ func (d Dir) checkpointsOf(workspace string) (string, error) {
 	return filepath.Join(d.Checkpoints(), name), nil
 }
 
-// nameOf returns the name of a workspace's directory.
+// nameOf returns a workspace directory's name.
 func nameOf(workspace string) (string, error) {
 	real, err := realpath.Dir(workspace)
 	if err != nil {

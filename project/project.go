@@ -31,9 +31,9 @@ type Options struct {
 	Dir string
 	// Overrides are settings above all files and variables, such as flags.
 	Overrides []config.Override
-	// Trust decides whether files of the project that can run programs or widen permissions are used.
+	// Trust decides whether project files that can run programs or widen permissions are used.
 	Trust Trust
-	// Once leaves out notes about ignored files of the project that an earlier Load with Once had, until a file
+	// Once leaves out notes about ignored project files that an earlier Load with Once had, until a file
 	// changes. The state directory records that.
 	Once bool
 	// Resumed is the session that continues. Unless overridden, its provider and model are used.
@@ -49,7 +49,7 @@ type Options struct {
 	Servers []string
 	// Models is a JSON file with models that extend or replace the built-in models.
 	Models string
-	// Connect has what the configuration does not say about connections to models: headers, where to search for local
+	// Connect has connection options that are not part of the configuration: headers, where to search for local
 	// servers, debugging. The project fills in the other fields.
 	Connect connect.Config
 
@@ -63,13 +63,13 @@ type Project struct {
 	Machine
 
 	Dir      string // working directory
-	Root     string // of the repository, or else the working directory
+	Root     string // repository root, or else the working directory
 	Trusted  bool
 	Settings *config.Settings // with the origin of each value; changes apply to later calls of methods
 
 	options  Options
-	provider string // of the model; "" is chosen by the model or by the keys that are set
-	model    string // "" means the default model of the provider
+	provider string // "" is chosen by the model or by the keys that are set
+	model    string // "" is the provider's default model
 	chosen   bool   // UseModel chose the provider
 
 	skills *skill.Registry
@@ -104,7 +104,7 @@ func Load(_ context.Context, o Options) (*Project, error) {
 	return p, p.readExtra()
 }
 
-// overrides returns the given overrides, and the model of a session that continues.
+// overrides returns the given overrides, and the model of the continued session.
 func (p *Project) overrides() []config.Override {
 	list, from := p.options.Overrides[:len(p.options.Overrides):len(p.options.Overrides)], p.options.Resumed
 	if from.ID == "" {
@@ -119,7 +119,7 @@ func (p *Project) overrides() []config.Override {
 		config.Override{Key: "model", Value: from.Model, Name: "session " + from.ID})
 }
 
-// given returns the last override of a key, or "".
+// given returns a key's last override, or "".
 func given(list []config.Override, key string) (value string) {
 	for _, o := range list {
 		if o.Key == key {
@@ -132,7 +132,7 @@ func given(list []config.Override, key string) (value string) {
 // Layer returns the layer that sets a key, or the lowest layer if none does.
 func (p *Project) Layer(key string) config.Layer { return p.origin(key).Layer }
 
-// origin returns the origin of a key, or the lowest layer if it is not set.
+// origin returns a key's origin, or the lowest layer if it is not set.
 func (p *Project) origin(key string) config.Origin {
 	if e, err := p.Settings.Get(key); err == nil && len(e.Origins) > 0 {
 		return e.Origins[0]

@@ -246,7 +246,7 @@ func (s *Stream) swallow(b []byte, i int) int {
 	return i
 }
 
-// pemEnd finds the end of a private key.
+// pemEnd finds where a private key ends.
 type pemEnd struct {
 	matched int // bytes matched in the marker, or in the five dashes after it
 	after   bool

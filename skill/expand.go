@@ -114,7 +114,7 @@ func (s *Skill) substitute(args string) (body, rest string) {
 	if s.Kind == KindCodex {
 		body, used = substituteNamed(body, words)
 	}
-	// $1 may be part of a script in the instructions of a skill.
+	// $1 may be part of a script in a skill's instructions.
 	numbers := s.Kind != KindSkill || args != "" || s.ArgumentHint != ""
 	body = positional().ReplaceAllStringFunc(body, func(m string) string {
 		g := positional().FindStringSubmatch(m)
@@ -224,7 +224,7 @@ func (s *Skill) expand(args string) (body, rest string, found []Injection) {
 	return body, rest, found
 }
 
-// spot is the place of an injection in instructions.
+// spot is where instructions have an injection.
 type spot struct {
 	start, end int
 	text       string
@@ -246,7 +246,7 @@ func claudeSpots(text string, files bool) (spots []spot) {
 	return spots
 }
 
-// with returns a copy of the skill with other instructions.
+// with copies the skill with other instructions.
 func (s *Skill) with(instructions string) *Skill {
 	other := *s
 	other.Instructions = instructions

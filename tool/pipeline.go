@@ -42,7 +42,7 @@ type Pipeline struct {
 	// waits. An error refuses the call too, except that ErrPending, and any error after ctx has ended, leave it
 	// pending.
 	Approve func(ctx context.Context, r Request) (Approval, error)
-	// Middleware wraps the execution of a permitted call; the first is outermost.
+	// Middleware wraps the execution of permitted calls; the first is outermost.
 	Middleware []Middleware
 	// Limits override, by tool name, how much output the model sees. Zero fields keep the tool's own limit.
 	Limits map[string]Limit
@@ -76,7 +76,7 @@ type Outcome struct {
 	// Aborted means that the approver wants the turn to stop.
 	Aborted bool
 	Result  Result
-	// Model is what the model sees: truncated output, error message and notes.
+	// Model is the text for the model: truncated output, error message and notes.
 	Model    string
 	Duration time.Duration // excludes Waited
 	Waited   time.Duration // time until the approval
@@ -122,7 +122,7 @@ func (p *Pipeline) Run(ctx context.Context, call Call) Outcome {
 	return out
 }
 
-// Check returns what a call would touch and what the policy would decide, without running anything: no hooks, no
+// Check returns a call's accesses and the policy's decision, without running anything: no hooks, no
 // approval, no execution. The result is an error only if the call is invalid.
 func (p *Pipeline) Check(ctx context.Context, call Call) Outcome {
 	call.Mode, call.Agent = p.Mode, p.Agent
@@ -218,7 +218,7 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// modelText returns what the model sees.
+// modelText returns the text for the model.
 func (p *Pipeline) modelText(out *Outcome, limit Limit) string {
 	limit = p.Limits[out.Tool].or(out.Result.Limit).or(limit).or(DefaultLimit())
 	text, err := out.Result.present(limit)

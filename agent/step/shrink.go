@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// nearlyFull is the share of the window above which compaction does not wait for a summary.
+	// nearlyFull is the window share above which compaction does not wait for a summary.
 	nearlyFull = 0.95
-	// warnAt is the share of the window that causes a warning.
+	// warnAt is the window share that causes a warning.
 	warnAt = 0.8
 	// maxSummaryFailures limits failed summaries in a row.
 	maxSummaryFailures = 2
@@ -60,7 +60,7 @@ func (s *State) bound() int64 {
 	return window
 }
 
-// filled returns the share of the window that the conversation takes, or 0 if unknown.
+// filled returns the window share that the conversation takes, or 0 if unknown.
 func (s *State) filled() float64 {
 	window := s.Window()
 	if window <= 0 {
@@ -311,5 +311,5 @@ func (s *State) settled(messages []llm.Message) []llm.Message {
 // Size estimates how many tokens the conversation takes.
 func (s *State) Size() int64 { return s.meter.Estimate() }
 
-// Facts returns what a summary must contain.
+// Facts returns the facts that a summary must contain.
 func (s *State) Facts() compact.Facts { return s.facts }

@@ -41,7 +41,7 @@ const toolListing = 750
 
 // Skills offers skills to the model by name and description, and enforces the restrictions of active skills. The agents
 // of the registry become agent types. See [Commands] for skills that the user invokes. With a nil registry, only the
-// restrictions of a skill that is active in a resumed session are enforced: attach Skills to every session that may be
+// restrictions by a skill that is active in a resumed session are enforced: attach Skills to every session that may be
 // resumed with one.
 func Skills(r *skill.Registry) coding.Extension {
 	return func(_ context.Context, h *coding.Host) (coding.Feature, error) {
@@ -64,7 +64,7 @@ func Skills(r *skill.Registry) coding.Extension {
 	}
 }
 
-// skills are the skills of a session.
+// skills holds a session's skills.
 type skills struct {
 	registry *skill.Registry // nil if there are none
 	host     *coding.Host
@@ -76,7 +76,7 @@ func (k *skills) tools(_ context.Context, p *coding.Profile) ([]tool.Tool, []too
 	return []tool.Tool{k.tool(p)}, tools.SkillAliases()
 }
 
-// tool returns the tool that loads skills, in the form of the profile.
+// tool returns the tool that loads skills, in the profile's form.
 func (k *skills) tool(p *coding.Profile) tool.Tool {
 	spec := tool.Spec{
 		Name:       "skill",
@@ -110,7 +110,7 @@ func (k *skills) tool(p *coding.Profile) tool.Tool {
 	})
 }
 
-// use returns the instructions of a skill.
+// use returns a skill's instructions.
 func (k *skills) use(name, args string) tool.Result {
 	s, err := k.registry.ForModel(name)
 	if err != nil {
@@ -123,7 +123,7 @@ func (k *skills) use(name, args string) tool.Result {
 	return res
 }
 
-// agents adds the agents of the registry as types of subagents.
+// agents adds the registry's agents as subagent types.
 func (k *skills) agents(s *agent.Subagents, have *tool.Registry) {
 	types := map[string]agent.AgentType{}
 	for _, a := range k.registry.Agents() {
@@ -144,7 +144,7 @@ func (k *skills) agents(s *agent.Subagents, have *tool.Registry) {
 			MaxTurns:    a.MaxTurns,
 		}
 	}
-	maps.Copy(types, s.Types) // those of the caller take precedence
+	maps.Copy(types, s.Types) // the caller's types take precedence
 	s.Types = types
 }
 

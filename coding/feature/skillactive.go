@@ -32,7 +32,7 @@ type activeSkills struct {
 // activeSkill is a skill that an agent works with.
 type activeSkill struct {
 	name    string
-	tools   []string // nil allows what the skill before it allows
+	tools   []string // nil leaves the previous skill's restriction in place
 	byModel bool
 	canEnd  bool // the model's tool has the argument done
 }
@@ -148,8 +148,8 @@ func (a *activeSkills) limits(ctx context.Context, path string) (list []activeSk
 	}
 }
 
-// policy returns a policy that refuses what active skills do not allow. If untrusted is set, it also refuses scripts of
-// the project's skills.
+// policy returns a policy that refuses everything that active skills do not allow. If untrusted is set, it also refuses
+// scripts in the project's skills.
 func (a *activeSkills) policy(p policy.Policy, untrusted bool) policy.Policy {
 	limited := skillPolicy{p, a, untrusted}
 	if e, ok := p.(policy.Extensible); ok {
@@ -266,7 +266,7 @@ func skillName(args json.RawMessage) string {
 	return cmp.Or(in.Name, in.Skill)
 }
 
-// standard maps the names of tools in other agents, in lower case, to those of the standard tools.
+// standard maps other agents' tool names, in lower case, to standard tool names.
 var standard = sync.OnceValue(func() map[string]string {
 	names := map[string]string{
 		"multiedit": "edit_file",
