@@ -14,13 +14,13 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Secrets configures what is redacted in results of tools, the system prompt and the audit log; see package secret.
+// Secrets configures redaction in tool results, the system prompt and the audit log; see package secret.
 type Secrets struct {
 	// Off disables redaction of results and the system prompt. The audit log is still redacted.
 	Off bool
 	// Names are additional variables whose values are secret. Patterns are regular expressions for secrets.
 	Names, Patterns []string
-	// Vars are the environment variables of the host as NAME=VALUE. They default to those of this process.
+	// Vars are the host's environment variables as NAME=VALUE. They default to this process's variables.
 	Vars []string
 }
 
@@ -28,7 +28,7 @@ type Secrets struct {
 type Audit struct {
 	// Off disables it.
 	Off bool
-	// Path is the file. It defaults to the one in the state directory. Without a state directory there is no log.
+	// Path is the log file. It defaults to audit/audit.jsonl in the state directory; without a state directory, nothing is logged.
 	Path string
 	// MaxSize and Keep limit the log; zero fields use the defaults of package audit.
 	MaxSize int64
@@ -37,7 +37,7 @@ type Audit struct {
 	Optional bool
 }
 
-// conceal creates the redactor of the session.
+// conceal creates the session's redactor.
 func (b *builder) conceal(ctx context.Context) (err error) {
 	c, s := &b.config.Secrets, &b.session
 	if b.secrets = s.Secrets; b.secrets == nil {
@@ -93,7 +93,7 @@ type auditor struct {
 	wrote   bool
 }
 
-// record writes the outcome of a call.
+// record writes a call's outcome.
 func (a *auditor) record(session, agent string, o tool.Outcome) {
 	e := a.entry(session, agent, o)
 	a.mu.Lock()
@@ -193,7 +193,7 @@ func (a *auditor) entry(session, agent string, o tool.Outcome) audit.Entry {
 	return e
 }
 
-// maxArgument is the maximum length of a text in arguments, in bytes. Longer ones are truncated.
+// maxArgument is the maximum length of a string in arguments, in bytes. Longer strings are truncated.
 const maxArgument = 2048
 
 // arguments returns arguments without secrets and with long texts truncated.

@@ -42,7 +42,7 @@ var families = []struct {
 	{regexp.MustCompile(`gpt|codex|^o\d`), OpenAIFamily},
 }
 
-// familyOf returns the family of a model by its name, or else by its provider.
+// familyOf returns a model's family by its name, or else by its provider.
 func familyOf(provider, model string) Family {
 	name := strings.ToLower(path.Base(model))
 	for _, f := range families {
@@ -57,10 +57,10 @@ func familyOf(provider, model string) Family {
 	return GenericFamily
 }
 
-// Known reports whether the family is one of the constants.
+// Known reports whether f is a constant in this package.
 func (f Family) Known() bool { return f.tools() != nil }
 
-// tools returns the names of the family's standard tools, in order.
+// tools returns the family's standard tool names, in order.
 func (f Family) tools() []string {
 	var names []string
 	switch f {
@@ -89,8 +89,8 @@ func (f Family) timeout(t Toolset) time.Duration {
 	return 2 * time.Minute
 }
 
-// docFiles returns the names of documents with instructions, best first: AGENTS.md, the document of the vendor's own
-// agent, and those of other agents.
+// docFiles returns the names of instruction files, best first: AGENTS.md, the file for the vendor's own
+// agent, and files for other agents.
 func (f Family) docFiles() []string {
 	switch f {
 	case OpenAIFamily:
@@ -112,7 +112,7 @@ func (f Family) window() int64 {
 	return 131_072
 }
 
-// wording returns the names of the tools, for the instructions.
+// wording returns the tool names, for the instructions.
 func (f Family) wording(t Toolset) prompt.Wording {
 	switch {
 	case t != Native:

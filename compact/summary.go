@@ -243,7 +243,7 @@ func (f Facts) merge(old Facts) Facts {
 	return f
 }
 
-// remembered returns the content of the earlier summaries in the first n units.
+// remembered returns the content of earlier summaries in the first n units.
 func (c *conversation) remembered(n int) (r record) {
 	for _, u := range c.units[:n] {
 		if u.kind != earlier {

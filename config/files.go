@@ -29,8 +29,8 @@ type File struct {
 
 	root, name string // project root and name in it; "" for files outside projects
 	required   bool   // a missing file is an error
-	about      string // root of the project that a file outside it is for
-	profile    string // the name of the profile that the file is
+	about      string // project root, for a file outside the project
+	profile    string // profile name, for a profile's file
 }
 
 // Files returns the files that Load reads, lowest layer first.
@@ -77,7 +77,7 @@ func (src Sources) PersonalDir() string {
 	return filepath.Join(dir, "reins", "projects")
 }
 
-// personalName returns the name of the user's own file for a project root: the directory name, for readability, and a
+// personalName returns the user's own file name for a project root: the directory name, for readability, and a
 // hash over the path.
 func personalName(root string) string {
 	name := strings.Map(func(r rune) rune {

@@ -38,7 +38,7 @@ var launchers = map[string][]string{
 }
 
 // Launcher returns the program that downloads the server or starts its container, or "". It needs the network, or for
-// containers a socket of the system, which no sandbox has.
+// containers a system socket, which no sandbox has.
 func (s Server) Launcher() (name string, container bool) {
 	words := append([]string{s.Server.Command}, s.Server.Args...)
 	if base(words[0]) == "cmd" && len(words) > 2 { // cmd /c npx …
@@ -58,14 +58,14 @@ func base(command string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".cmd")
 }
 
-// serverMemory remembers the servers of a project between runs, one file for each. Without a state directory it
+// serverMemory remembers a project's servers between runs, one file per server. Without a state directory it
 // remembers nothing.
 type serverMemory struct {
 	state home.Dir
 	root  string
 }
 
-// serverRecord is what is remembered about a server. It applies as long as the server has the same command.
+// serverRecord holds saved facts about a server. It applies as long as the server has the same command.
 type serverRecord struct {
 	Project string `json:"project"`
 	Server  string `json:"server"`
@@ -82,7 +82,7 @@ func (p *Project) serverMemory() serverMemory {
 	return serverMemory{state, p.Root}
 }
 
-// get returns what is remembered about a server with exactly this command.
+// get returns the record for a server with exactly this command.
 func (m serverMemory) get(f Server) serverRecord {
 	fresh := serverRecord{Project: m.root, Server: f.Name, Command: f.exactly()}
 	if m.state == "" {
@@ -114,7 +114,7 @@ func (m serverMemory) set(r serverRecord) error {
 	return atomicfile.Write(file, append(data, '\n'), 0o600)
 }
 
-// exactly returns a hash of the file, program, arguments, variables, directory and address of a server.
+// exactly returns a hash over a server's file, program, arguments, variables, directory and address.
 func (s Server) exactly() string {
 	f := s.File
 	data, _ := json.Marshal([]any{s.Origin.Name, f.Command, f.Args, f.Env, f.Dir, cmp.Or(f.URL, f.HTTPURL)}) // cannot fail
@@ -122,7 +122,7 @@ func (s Server) exactly() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Command returns the command of the server with its variables, for a question. It has no secrets.
+// Command returns the server's command with its variables, for a question. It has no secrets.
 func (s Server) Command() string {
 	var words []string
 	for _, k := range slices.Sorted(maps.Keys(s.File.Env)) {

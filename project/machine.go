@@ -19,7 +19,7 @@ import (
 	"github.com/reins-agent/reins/skill"
 )
 
-// Machine is where projects are used: the environment variables and the files of the user. The zero value is the
+// Machine is where projects are used: the environment variables and the user's files. The zero value is the
 // environment of this process.
 type Machine struct {
 	// Getenv returns environment variables. It defaults to os.Getenv.
@@ -92,7 +92,7 @@ func (m Machine) Short(path string) string {
 	}
 }
 
-// Sources returns the sources of the configuration for a directory, whose project is not trusted.
+// Sources returns the configuration sources for a directory, whose project is not trusted.
 func (m Machine) Sources(dir string) (config.Sources, error) {
 	root, err := config.Root(cmp.Or(dir, "."))
 	if err != nil {
@@ -101,7 +101,7 @@ func (m Machine) Sources(dir string) (config.Sources, error) {
 	return config.Sources{Dir: root, Getenv: m.getenv, SystemDir: m.SystemDir}, nil
 }
 
-// ConfigFile returns the configuration file of a layer for a directory. It may not exist.
+// ConfigFile returns a layer's configuration file for a directory. It may not exist.
 func (m Machine) ConfigFile(dir string, layer config.Layer) (config.File, error) {
 	src := config.Sources{Getenv: m.getenv, SystemDir: m.SystemDir}
 	if layer != config.LayerUser {
@@ -118,7 +118,7 @@ func (m Machine) ConfigFile(dir string, layer config.Layer) (config.File, error)
 	return config.File{}, mistakef("no %s configuration file: HOME is not set; set HOME, or set REINS_CONFIG to a file", layer)
 }
 
-// ServersFile returns the path of the user's list of MCP servers.
+// ServersFile returns the path of the user's MCP server list.
 func (m Machine) ServersFile() (string, error) {
 	f, err := m.ConfigFile("", config.LayerUser)
 	if err != nil {
@@ -157,7 +157,7 @@ func (m Machine) docs() (files []string) {
 	return files
 }
 
-// Workspace returns what is the same for every workspace: the home directory, and the files of Reins itself, which
+// Workspace returns the settings shared by every workspace: the home directory, and Reins's own files, which
 // neither commands nor file tools may change.
 func (m Machine) Workspace() (w policy.Workspace) {
 	if home := m.getenv("HOME"); home != "" {
@@ -180,7 +180,7 @@ func (m Machine) Workspace() (w policy.Workspace) {
 	return w
 }
 
-// Grants returns the user's authorizations for MCP servers, or nil if there is no state directory.
+// Grants returns the user's authorizations for MCP servers, or nil without a state directory.
 func (m Machine) Grants() *mcp.Grants {
 	dir, err := m.State()
 	if err != nil {
@@ -189,7 +189,7 @@ func (m Machine) Grants() *mcp.Grants {
 	return &mcp.Grants{Dir: dir.MCPGrants()}
 }
 
-// Account returns the user's ChatGPT account. It has no directory if there is no state directory.
+// Account returns the user's ChatGPT account. Without a state directory, it has no directory.
 func (m Machine) Account() *chatgpt.Account {
 	a := &chatgpt.Account{Service: m.ChatGPT}
 	if dir, err := m.State(); err == nil {

@@ -27,23 +27,23 @@ const (
 	SourceBuiltin CommandSource = "builtin" // package command
 	SourceSkill   CommandSource = "skill"   // a skill
 	SourceFile    CommandSource = "command" // a command file of another agent
-	SourceMCP     CommandSource = "mcp"     // a prompt of an MCP server
+	SourceMCP     CommandSource = "mcp"     // an MCP server's prompt
 )
 
-// Result is what a command shows, and what the caller does next. Its text is untrusted.
+// Result is a command's output, and the caller's next action. Its text is untrusted.
 type Result struct {
 	Text   string  `json:"text,omitempty"`
 	Tables []Table `json:"tables,omitempty"`
 	Diff   string  `json:"diff,omitempty"` // unified
-	// Action is what the caller does next; "" is nothing.
+	// Action is the caller's next action; "" means none.
 	Action Action `json:"action,omitempty"`
-	// Session is the ID of the session that ActionOpen opens.
+	// Session is the session ID for ActionOpen.
 	Session string `json:"session,omitempty"`
 	// Submit is the input that the caller submits. Set with ActionSubmit only.
 	Submit *Input `json:"submit,omitempty"`
 }
 
-// Action is what the caller of a command does next.
+// Action tells a command's caller what to do next.
 type Action string
 
 // Actions.
@@ -68,11 +68,11 @@ type Registry interface {
 	List(ctx context.Context, h Handle, prompts []Command) ([]Command, error)
 	// Run runs a line. It reports false if the line is not a command, but input for the model.
 	Run(ctx context.Context, h Handle, line string) (r Result, ok bool, err error)
-	// Complete completes the last word of a line.
+	// Complete completes the last word in line.
 	Complete(ctx context.Context, h Handle, line string) ([]string, error)
 }
 
-// UnknownCommandError means that there is no command with a name.
+// UnknownCommandError means that no command has the name.
 type UnknownCommandError struct {
 	Name string   `json:"name"`
 	Near []string `json:"near,omitempty"` // similar names
@@ -95,9 +95,9 @@ func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("/%s is not available: %s", e.Name, e.Reason)
 }
 
-// Completion asks for the ends of a text.
+// Completion asks for completions of typed text.
 type Completion struct {
-	// Text is the part of a path that the completions begin with or contain.
+	// Text is a path fragment that the completions begin with or contain.
 	Text  string `json:"text"`
 	Limit int    `json:"limit,omitempty"` // default 20
 	// Command completes the last word of Text, which is a command line.

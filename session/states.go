@@ -14,7 +14,7 @@ import (
 )
 
 // State is a saved state of a session's files: before a prompt, or before an undo or redo. Where an argument names
-// a state, it is a checkpoint or @ with the number of a prompt.
+// a state, it is a checkpoint or @ with a prompt number.
 type State struct {
 	Before      string    `json:"before,omitempty"` // "undo" or "redo"; "" for a prompt
 	Input       event.Seq `json:"input"`            // the prompt's record, also for its undo or redo
@@ -44,7 +44,7 @@ var (
 	promptNumber = lazy.Regexp(`^@?[0-9]{1,18}$`)
 )
 
-// ValidState reports whether a text can name a state: a checkpoint, or the number of a prompt with or without @.
+// ValidState reports whether a text can name a state: a checkpoint, or a prompt number with or without @.
 func ValidState(s string) bool { return checkpointID().MatchString(s) || promptNumber().MatchString(s) }
 
 // history holds the facts about prompts and files in a session's log.

@@ -65,11 +65,11 @@ type Undone struct {
 	Unknown   bool       `json:"unknown,omitempty"`
 }
 
-// Undo undoes the last prompt of a session that was not undone yet, as [agent.Session.Undo] does, without a model.
+// Undo undoes a session's last prompt that was not undone yet, as [agent.Session.Undo] does, without a model.
 //
 // If others changed files too, the error is a *[ConflictError], unless the options decide about them. Other errors wrap
 // [agent.ErrNothingToUndo], [agent.ErrElsewhere], [agent.ErrFilesStay] or are a *[DirError]. If an undo fails halfway, the
-// result tells what was done in addition to the error.
+// result reports the completed work in addition to the error.
 func (m *Manager) Undo(ctx context.Context, o UndoOptions) (Undone, error) {
 	what := agent.Parts{Chat: o.Chat || !o.Files, Files: o.Files || !o.Chat}
 	return m.rewind(ctx, o, rewind{
@@ -79,7 +79,7 @@ func (m *Manager) Undo(ctx context.Context, o UndoOptions) (Undone, error) {
 	})
 }
 
-// Redo reverts the last Undo or Restore of a session, unless there was a prompt since. Its errors are like those of Undo;
+// Redo reverts a session's last Undo or Restore, unless there was a prompt since. Its errors are like those of Undo;
 // an error can also wrap [agent.ErrNothingToRedo].
 func (m *Manager) Redo(ctx context.Context, o UndoOptions) (Undone, error) {
 	return m.rewind(ctx, o, rewind{

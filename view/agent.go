@@ -20,7 +20,7 @@ type Agent struct {
 	Status event.SubagentStatus `json:"status,omitempty"`
 	Reason string               `json:"reason,omitempty"` // why it did not complete
 	Totals Totals               `json:"totals"`
-	// Context is the size of the agent's conversation in tokens, as of its last model call; 0 is unknown, such as after a
+	// Context is the agent's conversation size in tokens, as of its last model call; 0 is unknown, such as after a
 	// compaction.
 	Context int64 `json:"context,omitempty"`
 	// Activity is the agent's current activity. Only agents returned by a State have it.
@@ -84,7 +84,7 @@ type call struct {
 	Item    int    `json:"item"`
 	Args    string `json:"args,omitempty"`
 	Started int    `json:"started,omitempty"` // numbers the agent's calls in the order they started
-	Out     []byte `json:"out,omitempty"`     // last part of the output
+	Out     []byte `json:"out,omitempty"`     // the last output
 	Lines   int    `json:"lines,omitempty"`   // output lines before Out
 }
 

@@ -22,7 +22,7 @@ const mcpWait = 5 * time.Second
 // Servers are the MCP servers of one session. Their extension is Attach: it connects and waits for a limited time. The tools of slower
 // servers, and changes of tools, reach the session later. Closing the session disconnects from the servers.
 type Servers struct {
-	// Config configures the servers. Env and Roots default to the environment of the session and its directory.
+	// Config configures the servers. Env and Roots default to the session's environment and directory.
 	Config mcp.Config
 	// Wait is how long Open waits. It defaults to five seconds; a negative value means not at all.
 	Wait time.Duration
@@ -52,7 +52,7 @@ func (s *Servers) Client() *mcp.Client {
 	return s.client
 }
 
-// Command expands input of a user that names a prompt of a server; see [mcp.Client.Command].
+// Command expands user input that names a server's prompt; see [mcp.Client.Command].
 func (s *Servers) Command(ctx context.Context, input string) ([]llm.Part, bool, error) {
 	if s.Client() == nil {
 		return nil, false, nil
@@ -132,7 +132,7 @@ func (s *Servers) warnings(list []mcp.Status) {
 	}
 }
 
-// follow passes changes of the tools to the session from now on. Changes that arrive meanwhile wait, so that they keep
+// follow passes tool changes to the session from now on. Changes that arrive meanwhile wait, so that they keep
 // their order.
 func (s *Servers) follow(_ context.Context, session *agent.Session) error {
 	for {
@@ -165,7 +165,7 @@ func (s *Servers) changed(c mcp.Change) {
 	}
 }
 
-// apply changes the tools of the session.
+// apply changes the session's tools.
 func (s *Servers) apply(session *agent.Session, c mcp.Change) {
 	s.mu.Lock()
 	add := s.offer(c.Add)

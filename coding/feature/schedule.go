@@ -15,11 +15,11 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// Schedule holds the scheduled jobs of a session. Its extension is Attach: the session gets the tools cron_create,
-// cron_list and cron_delete, and the host must call Run. Jobs are derived from the records of the session, so they survive a resume. They run only
-// during Run.
+// Schedule holds a session's scheduled jobs. Its extension is Attach: the session gets the tools cron_create, cron_list
+// and cron_delete, and the host must call Run. Jobs are derived from session records, so they survive a resume. They run
+// only during Run.
 type Schedule struct {
-	// Location is the time zone of the jobs; nil means the host's.
+	// Location is the time zone for jobs; nil means the host's.
 	Location *time.Location
 
 	mu    sync.Mutex
@@ -77,7 +77,7 @@ func (c *Schedule) pause() time.Duration {
 	return max(min(next.Sub(now), time.Minute), 0)
 }
 
-// load sets the jobs to those of a session.
+// load loads a session's jobs.
 func (c *Schedule) load(ctx context.Context, s *agent.Session) error {
 	c.mu.Lock()
 	c.table, c.last = schedule.Table{}, 0
@@ -92,7 +92,7 @@ func (c *Schedule) load(ctx context.Context, s *agent.Session) error {
 	return nil
 }
 
-// follow applies the records of a session since it was opened, until it is closed.
+// follow applies a session's records since it was opened, until it is closed.
 func (c *Schedule) follow(ctx context.Context, s *agent.Session, changed chan<- struct{}) error {
 	for r, err := range s.Events(ctx, c.last) {
 		if err != nil {
@@ -143,7 +143,7 @@ func (c *Schedule) apply(r event.Record) {
 	}
 }
 
-// add adds a job from the fields of a record; c.mu is held.
+// add adds a job from a record's fields; c.mu is held.
 func (c *Schedule) add(made any) {
 	b, err := json.Marshal(made)
 	var j schedule.Job

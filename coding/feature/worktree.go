@@ -19,23 +19,23 @@ import (
 	"github.com/reins-agent/reins/tool"
 )
 
-// maxWorktrees is the maximum number of open worktrees of a session.
+// maxWorktrees is the maximum number of open worktrees per session.
 const maxWorktrees = 32
 
-// worktrees are the worktrees of a session: the one that the session itself works in, and those of subagents.
+// worktrees holds a session's worktrees: the worktree that the session itself works in, and subagents' worktrees.
 type worktrees struct {
 	store   worktree.Store
 	home    env.Environment // the session's environment outside worktrees
 	session *agent.Session
-	first   string // the name of the worktree that a new session begins in; "" means none
+	first   string // name of a new session's first worktree; "" means none
 
 	mu      sync.Mutex
 	open    map[string]*worktree.Tree // by ID
-	current string                    // the ID of the session's own worktree; "" if it works in home
+	current string                    // ID of the session's own worktree; "" if it works in home
 }
 
 // Worktrees lets the agent and its subagents work in copies of a git repository. It has no effect without a state
-// directory, and in an environment that the host made.
+// directory, and in an environment made by the host.
 func Worktrees() coding.Extension { return beginIn("") }
 
 // InWorktree is [Worktrees] for a new session that begins in a new worktree with this name.
@@ -79,7 +79,7 @@ func (w *worktrees) Close() (err error) {
 	return err
 }
 
-// isolate opens the worktree of a subagent.
+// isolate opens a worktree for a subagent.
 func (w *worktrees) isolate(ctx context.Context, from env.Environment, id string) (env.Environment, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,7 +117,7 @@ func (w *worktrees) get(ctx context.Context, from env.Environment, id string, o 
 	return t, nil
 }
 
-// fire runs the hooks of an event of a worktree.
+// fire runs the hooks for a worktree event.
 func (w *worktrees) fire(ctx context.Context, e hook.Event, t *worktree.Tree) {
 	if w.session != nil {
 		w.session.Fire(ctx, hook.Input{Event: e, WorktreeName: t.Name(), Worktree: t.Dir()})
@@ -207,7 +207,7 @@ func (w *worktrees) after(id string, d event.Data) string {
 	return id
 }
 
-// name returns the name of the worktree with an ID.
+// name returns the worktree name in an ID.
 func name(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 // move opens a worktree and makes the session work in it.
@@ -303,7 +303,7 @@ func (w *worktrees) worker(id string) string {
 	return ""
 }
 
-// failedTree returns the tool result for an error of a worktree.
+// failedTree returns the tool result for a worktree error.
 func failedTree(err error) tool.Result {
 	var conflict *worktree.ConflictError
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/reins-agent/reins/event"
 )
 
-// index is the content of meta.json: the session description as of a position in its log.
+// index is the content of meta.json: the session description, up to a position in its log.
 type index struct {
 	Format int        `json:"format"`
 	Size   int64      `json:"log_size"`
@@ -54,7 +54,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// extend applies the rest of the log to the index, and returns the size of an incomplete last line. A damaged line
+// extend applies the rest of the log to the index, and returns an incomplete last line's size. A damaged line
 // counts as a record, so that its number is not used again.
 func (x *index) extend(log io.ReaderAt, id string) (torn int64, err error) {
 	in := readLog(io.NewSectionReader(log, x.Size, 1<<62), id, *x)

@@ -41,8 +41,8 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// bashWords lets Cobra's script find the words of the command line without the package bash-completion. Bash splits
-// words at = and :, so it does not use those of bash.
+// bashWords lets Cobra's script find the words on the command line without the package bash-completion. Bash splits
+// words at = and :, so the function splits the line itself.
 const bashWords = `
 if ! declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
     __reins_init_completion()
@@ -86,12 +86,12 @@ func sessionIDs(h Host, cmd *cobra.Command, prefix string) []string {
 	return ids
 }
 
-// completeWords completes the value of a flag from a list.
+// completeWords completes a flag value from a list.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	completeFlag(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// completeModels completes the value of a flag with the models of the catalogue and of the configuration, limited to the
+// completeModels completes a flag value with models from the catalogue and the configuration, limited to the
 // chosen provider.
 func completeModels(h Host, cmd *cobra.Command, c *connection, flag string) {
 	completeFlag(cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -111,7 +111,7 @@ func completeModels(h Host, cmd *cobra.Command, c *connection, flag string) {
 	})
 }
 
-// knownModels returns the models of the catalogue and of the configuration, as far as they can be read.
+// knownModels returns the models in the catalogue and in the readable part of the configuration.
 func (h Host) knownModels(c *connection) *llm.Catalogue {
 	o := h.options(".")
 	o.Models, o.Note = c.catalogue, nil
@@ -126,7 +126,7 @@ func (h Host) knownModels(c *connection) *llm.Catalogue {
 	return llm.DefaultCatalogue()
 }
 
-// completeEfforts completes the value of --effort with the levels of the chosen model, or else of all models.
+// completeEfforts completes --effort with the chosen model's levels, or else all levels.
 func completeEfforts(h Host, cmd *cobra.Command, c *connection) {
 	completeFlag(cmd, "effort", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		levels := []string{"low", "medium", "high"}
@@ -174,7 +174,7 @@ func completeRefs(cmd *cobra.Command, args []string, prefix string) (names []str
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFlag sets the completion of a flag, which must exist.
+// completeFlag sets the completion for a flag, which must exist.
 func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err)
@@ -223,7 +223,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%w; see \"%s --help\"", err, cmd.CommandPath())
 }
 
-// valueHint describes the values of a flag type.
+// valueHint describes a flag type's values.
 func valueHint(flagType string) string {
 	switch flagType {
 	case "int":
@@ -238,7 +238,7 @@ func valueHint(flagType string) string {
 	return ""
 }
 
-// useInstead returns the end of an error about an unknown word: the nearest words, or all if none is near.
+// useInstead completes an error about an unknown word with the nearest words, or all words if none is near.
 func useInstead(word string, words []string) string {
 	return cmp.Or(didYouMean(word, words), "; use "+suggest.Or(words))
 }

@@ -52,7 +52,7 @@ func openRepo(ctx context.Context, dir string) (r repo, err error) {
 	return repo{top: filepath.FromSlash(lines[0]), git: filepath.FromSlash(lines[1])}, nil
 }
 
-// run runs a git command that only reads, in a way that runs no programs of the repository except filters. See
+// run runs a git command that only reads, in a way that runs none of the repository's programs except filters. See
 // [repo.filters].
 func (r repo) run(ctx context.Context, args ...string) (string, error) {
 	return r.some(ctx, math.MaxInt, args...)
@@ -120,7 +120,7 @@ func (r repo) withoutFilters(ctx context.Context) (repo, error) {
 // maxGitError is how much git may write to standard error.
 const maxGitError = 1 << 20
 
-// beginning keeps the beginning of what is written. Then it fails, which ends the writer.
+// beginning keeps the first bytes written to it. Then it fails, which ends the writer.
 type beginning struct {
 	bytes.Buffer
 	most int
@@ -134,19 +134,19 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// line returns the output of a git command without the line break at its end.
+// line returns a git command's output without the final line break.
 func (r repo) line(ctx context.Context, args ...string) (string, error) {
 	out, err := r.run(ctx, args...)
 	return strings.TrimRight(out, "\r\n"), err
 }
 
-// list returns the elements in the output of a git command with -z.
+// list returns the elements in a git command's -z output.
 func (r repo) list(ctx context.Context, args ...string) ([]string, error) {
 	out, err := r.run(ctx, args...)
 	return strings.FieldsFunc(out, func(c rune) bool { return c == 0 }), err
 }
 
-// filters returns which program of the repository's configuration git might run when it compares files, or "".
+// filters returns which program in the repository configuration git might run when it compares files, or "".
 func (r repo) filters(ctx context.Context) (string, error) {
 	e, err := local.New(local.Config{Dir: r.top})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// status is the end of the terminal while the agent works: the line of text that the model writes, the last lines of a
-// running command, and a line with what the agent does, for how long and at what cost. The view's lock guards it.
+// status is the bottom of the screen while the agent works: the model's current line, the last lines of a
+// running command, and a line with the agent's activity, its duration and cost. The view's lock guards it.
 type status struct {
 	view  *textView // nil before begin
 	file  *os.File
@@ -93,7 +93,7 @@ func (s *status) draw() {
 	s.drawn = len(lines)
 }
 
-// clearing returns what clears the line of the cursor and some above it.
+// clearing returns the bytes that clear the cursor's line and the lines above it.
 func (s *status) clearing(above int) string {
 	if above > 0 {
 		return fmt.Sprintf("\r\x1b[%dA\x1b[J", above)
@@ -129,7 +129,7 @@ func (s *status) line(what string, took time.Duration, width int) string {
 
 func (s *status) usage() string { return show.Usage(s.spent.Total) }
 
-// unfinished returns the last rows of a line that is not complete.
+// unfinished returns an incomplete line's last rows.
 func unfinished(text string, width int) []string {
 	const maximum = 4
 	if text == "" {
@@ -139,7 +139,7 @@ func unfinished(text string, width int) []string {
 	return rows[max(len(rows)-maximum, 0):]
 }
 
-// runningOutput returns the last lines of the command that runs, if there is one.
+// runningOutput returns the running command's last output lines.
 func runningOutput(s *view.State, width int) (list []string) {
 	const maximum, indent = 5, "    "
 	for i := s.Len() - 1; i >= 0 && i >= s.Len()-20; i-- {
@@ -168,7 +168,7 @@ func agentsAtWork(s *view.State) (n int) {
 	return n
 }
 
-// doing describes what the main agent does, and how many others work.
+// doing describes the main agent's activity, and counts the other working agents.
 func doing(a view.Activity, others int, now time.Time) string {
 	what := "working"
 	switch a.Doing {

@@ -17,7 +17,7 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// textView prints what the agent says to out, and what it does to side. If side is a terminal, its last
+// textView prints the agent's text to out, and its actions to side. If side is a terminal, its last
 // line is a status line.
 type textView struct {
 	itemText  // its colour means that side is coloured and has a status line
@@ -30,10 +30,10 @@ type textView struct {
 	inputs    bool // the user's inputs are shown, because they come from elsewhere
 
 	mu       sync.Mutex
-	midLine  bool   // out is in the middle of a line
-	partial  string // the line of text that is not complete, with styled
+	midLine  bool   // the last line on out is not complete
+	partial  string // the incomplete line of text, if styled
 	markdown show.Markdown
-	said     string   // what was printed of the current item
+	said     string   // printed text of the current item
 	saying   view.Key // the item
 	stream   show.Stream
 	state    view.State
@@ -108,7 +108,7 @@ func (v *textView) display(r event.Record) error {
 	return v.err
 }
 
-// hear prints new text of the main agent's model.
+// hear prints new text from the main agent's model.
 func (v *textView) hear(changed []view.Key) {
 	for _, key := range changed {
 		i, ok := v.state.Find(key)
@@ -128,7 +128,7 @@ func (v *textView) hear(changed []view.Key) {
 		switch {
 		case ok:
 			v.say(rest)
-		case !item.Live() && len(v.said) < len(item.Text): // a part of the stream was missed
+		case !item.Live() && len(v.said) < len(item.Text): // part of the stream was missed
 			v.endLine()
 			v.say(item.Text)
 		}
@@ -188,7 +188,7 @@ func (v *textView) note(prefix string, data event.Data) {
 			v.dropped = true
 			v.line(prefix, text)
 		}
-		if text := show.Refusal(d); text != "" && prefix != "" { // the result says it of the main agent
+		if text := show.Refusal(d); text != "" && prefix != "" { // the result has the main agent's refusal
 			v.line(prefix, text)
 		}
 	case event.UserInput:
@@ -216,7 +216,7 @@ func (v *textView) note(prefix string, data event.Data) {
 	}
 }
 
-// say prints text of the agent.
+// say prints text from the agent.
 func (v *textView) say(text string) {
 	if text == "" {
 		return
@@ -243,7 +243,7 @@ func (v *textView) write(text string) {
 	}
 }
 
-// endText ends the text of an answer.
+// endText ends an answer's text.
 func (v *textView) endText() {
 	v.said, v.saying = "", ""
 	v.endLine()
@@ -359,7 +359,7 @@ func (v *textView) sawDiff(diff string) {
 	v.seen[strings.TrimRight(diff, "\n")+"\n"] = true
 }
 
-// leave ends what is shown, and shows no more.
+// leave ends the current output, and shows no more.
 func (v *textView) leave() {
 	v.mu.Lock()
 	v.release()

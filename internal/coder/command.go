@@ -23,12 +23,12 @@ type Command struct {
 	// ResumeFlag is the flag for the session to continue. SystemFlag is the flag for instructions that are added to the
 	// system prompt; without it, they are put before the task.
 	ResumeFlag, SystemFlag string
-	// Env returns an environment for a directory that confines the program to the sandbox. It is closed at the end of
+	// Env returns an environment for a directory that confines the program to the sandbox. It is closed after
 	// an attempt.
 	Env func(dir string, box Sandbox) (env.Environment, error)
 }
 
-// maxJSONLine is the size limit of a line of the command, in bytes.
+// maxJSONLine is the size limit for an output line, in bytes.
 const maxJSONLine = 16 << 20
 
 // noSession matches messages of commands about a session that does not exist.
@@ -65,7 +65,7 @@ func (r *run) command(ctx context.Context) *failure {
 	return nil
 }
 
-// program returns the path of the program.
+// program returns the program's path.
 func (r *run) program() (string, *failure) {
 	args := r.config.Command.Args
 	switch {
@@ -108,12 +108,12 @@ func (r *run) launch(ctx context.Context, e env.Environment, program string) (*s
 	return s, exit, err
 }
 
-// stream reads the output of a command.
+// stream reads a command's output.
 type stream struct {
 	run *run
 
 	mu        sync.Mutex
-	closed    bool // later output, from children of the command, is ignored
+	closed    bool // later output, from the command's children, is ignored
 	out, err  lines
 	errors    bytes.Buffer // the beginning of standard error
 	seen      bool         // at least one event was read
@@ -168,7 +168,7 @@ type streamEvent struct {
 	} `json:"message"`
 }
 
-// block is a part of a message.
+// block is a message part.
 type block struct {
 	Type string `json:"type"`
 	Text string `json:"text"`

@@ -10,7 +10,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// toolName is the name of the tool, which its results include.
+// toolName is the tool's name, which its results include.
 const toolName = "coder"
 
 // Kind is why a run failed.
@@ -23,8 +23,8 @@ const (
 	CommandNotFound     Kind = "command_not_found"        // the configured command is not installed
 	UpstreamError       Kind = "upstream_error"           // the model, its provider or the command reported an error
 	JSONDecode          Kind = "json_decode"              // the output cannot be read
-	MissingSession      Kind = "protocol_missing_session" // there is no session
-	EmptyResult         Kind = "empty_result"             // there is no answer
+	MissingSession      Kind = "protocol_missing_session" // no session ID
+	EmptyResult         Kind = "empty_result"             // no answer
 	SubprocessError     Kind = "subprocess_error"         // the command failed
 	ConfigError         Kind = "config_error"             // the configuration or the request cannot be used
 	UnexpectedException Kind = "unexpected_exception"     // everything else
@@ -49,7 +49,7 @@ type Result struct {
 // Detail describes a failure.
 type Detail struct {
 	Message          string   `json:"message"`
-	ExitCode         *int     `json:"exit_code"` // of the command; nil if none has exited
+	ExitCode         *int     `json:"exit_code"` // command's exit code; nil if no command has exited
 	LastLines        []string `json:"last_lines"`
 	JSONDecodeErrors int      `json:"json_decode_errors"`
 	IdleTimeout      int      `json:"idle_timeout_s"`
@@ -86,7 +86,7 @@ type failure struct {
 	changes []Change
 }
 
-// failf returns a failure. Its message does not repeat that the configuration is the problem, because the kind says so.
+// failf returns a failure. Its message does not repeat that the configuration is wrong, because the kind implies it.
 func failf(kind Kind, format string, args ...any) *failure {
 	message := strings.TrimPrefix(fmt.Sprintf(format, args...), string(llm.ErrConfiguration)+": ")
 	return &failure{kind: kind, message: message, final: kind == ConfigError || kind == CommandNotFound || kind == UnexpectedException}
@@ -97,7 +97,7 @@ const (
 	keptLines    = 20
 	maxLine      = 500       // bytes
 	maxMessages  = 4 << 20   // bytes of all messages
-	maxOneRecord = 256 << 10 // bytes of a message
+	maxOneRecord = 256 << 10 // message bytes
 )
 
 // run is the state of one call of Run.
@@ -109,7 +109,7 @@ type run struct {
 	idle    *time.Timer // ends an attempt
 
 	mu        sync.Mutex // guards the fields below during an attempt
-	id        string     // of the session
+	id        string     // session ID
 	lost      string     // why the requested session was not continued
 	text      string     // the answer
 	changed   bool       // a call was started that may have changed something
@@ -155,7 +155,7 @@ func (r *run) keep(m json.RawMessage) {
 	}
 }
 
-// result returns the result of the run; a nil failure means success.
+// result returns the run's result; a nil failure means success.
 func (r *run) result(f *failure) Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()

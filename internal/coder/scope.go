@@ -34,7 +34,7 @@ type scope struct {
 	failed  error             // why a digest is missing
 }
 
-// openScope records the state of the directory before the run.
+// openScope records the directory's state before the run.
 func (r *run) openScope(ctx context.Context) (*scope, error) {
 	if r.request.AllowedFiles == nil {
 		return nil, nil
@@ -88,7 +88,7 @@ func (s *scope) remember(ctx context.Context, c tool.Call, next func(context.Con
 	return next(ctx)
 }
 
-// digest identifies the content of a file; "" means that it does not exist.
+// digest identifies a file's content; "" means that it does not exist.
 func digest(path string) (string, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -125,7 +125,7 @@ func stamp(dir string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
-// judge returns the failure of a run that ended with f: a scope violation if it changed files that must not change, or
+// judge returns the failure for a run that ended with f: a scope violation if it changed files that must not change, or
 // if that is unknown.
 func (s *scope) judge(ctx context.Context, f *failure) *failure {
 	if s == nil {

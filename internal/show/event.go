@@ -1,5 +1,5 @@
-// Package show formats what a session does as text for people: the title of a tool call, an event on one
-// line, a diff, a table of costs, the age of something.
+// Package show formats session events as text for users: a tool call's title, an event on one
+// line, a diff, a cost table, an age.
 //
 // Text from models, tools and repositories is made safe to print; see [Visible]. Functions that return one
 // line make it safe, unless their comment says otherwise.
@@ -15,7 +15,7 @@ import (
 	"github.com/reins-agent/reins/llm"
 )
 
-// Event formats an event on one line; "" if there is nothing to show.
+// Event formats an event on one line; "" if the event is not shown.
 func Event(data event.Data) string {
 	switch d := data.(type) {
 	case event.SessionStart:
@@ -71,7 +71,7 @@ func Event(data event.Data) string {
 	return Notice(data)
 }
 
-// MessageMark returns the mark of a message of the agent, and its colour.
+// MessageMark returns the mark and colour for a message from the agent.
 func MessageMark(level string) (mark, colour string) {
 	switch level {
 	case "success":
@@ -86,7 +86,7 @@ func MessageMark(level string) (mark, colour string) {
 	return "•", Grey
 }
 
-// briefAnswer formats the text of an answer, or else the tools that it calls.
+// briefAnswer formats an answer's text, or else the tools that it calls.
 func briefAnswer(m llm.Message) string {
 	if text := Summary(m.Text()); text != "" {
 		return text
@@ -177,7 +177,7 @@ func shared(data event.Data) string {
 	return ""
 }
 
-// hooked formats what a hook did, or its message for the user.
+// hooked formats a hook's effect, or its message for the user.
 func hooked(d event.Hook) string {
 	text := ""
 	if d.Outcome != event.HookOK {
@@ -224,7 +224,7 @@ func rewound(d event.Rewind) string {
 	return fmt.Sprintf("%s: %s since @%d", verb, strings.Join(what, " and "), d.Input)
 }
 
-// MessageText returns the text of a message, with a note for each media part. The result is not safe to
+// MessageText returns a message's text, with a note for each media part. The result is not safe to
 // print.
 func MessageText(m llm.Message) string {
 	var parts []string
@@ -265,7 +265,7 @@ func Limit(d event.TurnLimit) string {
 	return "stopped at the limit " + OneLine(string(d.Limit))
 }
 
-// Retry formats a retry of a model call after a delay, with its reason and the model that takes over if it fails.
+// Retry formats a model call's retry after a delay, with its reason and the model that takes over if it fails.
 func Retry(d event.ModelRetry, in time.Duration) string {
 	if d.Error.Class == string(llm.ErrLoading) {
 		return fmt.Sprintf("the server is still loading the model; trying again in %s", Duration(in))

@@ -23,7 +23,7 @@ func Visible(s string) string {
 }
 
 // Stream makes text that arrives in pieces safe to print.
-type Stream struct{ last string } // the end of the text so far
+type Stream struct{ last string } // the last bytes of the text so far
 
 // Visible returns the next piece as [Visible] does. An emoji may be split between pieces.
 func (t *Stream) Visible(piece string) string {
@@ -53,7 +53,7 @@ func (t *Stream) Visible(piece string) string {
 // controls reports whether a character can control the terminal.
 func controls(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// Summary returns the first line of a text, truncated to 100 characters, with an ellipsis if anything is omitted.
+// Summary returns the first line of s, truncated to 100 characters, with an ellipsis if anything is omitted.
 func Summary(s string) string {
 	s, _, more := strings.Cut(strings.TrimSpace(Visible(s)), "\n")
 	s = strings.ReplaceAll(s, "\t", " ")
@@ -67,7 +67,7 @@ func Summary(s string) string {
 	return s
 }
 
-// FirstLine returns the first line of a text, truncated to 500 characters. The result is not safe to print.
+// FirstLine returns the first line of s, truncated to 500 characters. The result is not safe to print.
 func FirstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	const maximum = 500
@@ -154,7 +154,7 @@ func Names(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Ago formats the age d of a time t. From 30 days on, it returns the date of t.
+// Ago formats time t, which is d ago. From 30 days on, it returns the date of t.
 func Ago(d time.Duration, t time.Time) string {
 	switch {
 	case d < 10*time.Second:
@@ -184,7 +184,7 @@ func Duration(d time.Duration) string {
 	return d.Round(100 * time.Millisecond).String()
 }
 
-// Unified returns the unified diff of a file; "" if it did not change.
+// Unified returns a file's unified diff; "" if the file did not change.
 func Unified(path, before, after string) string {
 	return udiff.Unified("a/"+path, "b/"+path, before, after)
 }

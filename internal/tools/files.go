@@ -27,12 +27,12 @@ func touches(ctx context.Context, c *tool.Call, kind policy.Kind, p string) poli
 	return policy.Access{Kind: kind, Target: real}
 }
 
-// deletes declares the deletion of a path, without following a symbolic link at its end.
+// deletes declares that a path is deleted, without following a final symbolic link.
 func deletes(ctx context.Context, e env.Environment, p string) policy.Access {
 	return policy.Access{Kind: policy.Delete, Target: linkPath(ctx, e, p)}
 }
 
-// linkPath returns the real path of a file, without following a symbolic link at its end.
+// linkPath returns a file's real path, without following a final symbolic link.
 func linkPath(ctx context.Context, e env.Environment, p string) string {
 	info := e.Info()
 	paths := info.Paths()
@@ -61,7 +61,7 @@ func OrHere(p string) string {
 	return p
 }
 
-// extension returns the extension of a path in lower case.
+// extension returns a path's extension in lower case.
 func extension(e env.Environment, p string) string {
 	return strings.ToLower(path.Ext(e.Info().Paths().Base(p)))
 }
@@ -134,7 +134,7 @@ var errStuck = tool.Errorf(
 )
 
 // within runs f, but does not wait for it after ctx is done or the limit has passed. Some reads cannot be interrupted,
-// such as those of kernel files or of a lost network mount. They must not block the call.
+// such as reads from kernel files or a lost network mount. They must not block the call.
 func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errStuck)
 	defer cancel()

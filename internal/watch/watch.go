@@ -1,6 +1,6 @@
 // Package watch notices changes to the files in a directory, and finds comments in them that are instructions.
 //
-// It compares what the file system says about the files at intervals. That needs no handles and no limits of the system,
+// It compares file metadata at intervals. That needs no handles and no system limits,
 // works on network file systems, and costs at most 0.5 % of a core.
 package watch
 
@@ -27,7 +27,7 @@ const (
 // ErrTooMany is wrapped by errors about directories with more files than a tree may have.
 var ErrTooMany = errors.New("too many files to watch")
 
-// State describes the files of a tree by path, relative to its directory and with slashes.
+// State describes a tree's files by path, relative to its directory and with slashes.
 type State map[string]search.TreeStat
 
 // Tree is a directory. Files that git ignores, .git directories and temporary files of editors are not a part of it, and
@@ -37,7 +37,7 @@ type Tree struct {
 	Skip     func(path string) bool // directories to leave out, by relative path
 	MaxFiles int                    // 0 means 100,000
 
-	cost time.Duration // of the last scan
+	cost time.Duration // duration of the last scan
 }
 
 // Scan returns the current files.
@@ -63,7 +63,7 @@ func (t *Tree) Scan(ctx context.Context) (State, error) {
 	return files, err
 }
 
-// temporary reports whether a name is one that editors use while they save a file.
+// temporary reports whether editors use the name while they save a file.
 func temporary(name string) bool {
 	switch path.Ext(name) {
 	case ".swp", ".swo", ".swx", ".tmp":

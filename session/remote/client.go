@@ -22,7 +22,7 @@ import (
 
 // Config configures [Connect].
 type Config struct {
-	URL  string // of the server
+	URL  string // server address
 	HTTP *http.Client
 	// Patience is how long a client tries to reach a server that it lost; default 10 seconds.
 	Patience time.Duration
@@ -39,12 +39,12 @@ type client struct {
 	close context.CancelCauseFunc
 
 	mu       sync.Mutex
-	instance string // of the server
+	instance string // server instance
 }
 
 var _ session.Handle = (*client)(nil)
 
-// Connect returns a Handle on the session of a server. It does not wait for one that cannot be reached.
+// Connect returns a Handle on a server's session. It does not wait for a server that cannot be reached.
 func Connect(ctx context.Context, c Config) (session.Handle, error) {
 	if c.HTTP == nil {
 		c.HTTP = http.DefaultClient
@@ -64,7 +64,7 @@ func Connect(ctx context.Context, c Config) (session.Handle, error) {
 	return k, nil
 }
 
-// lost is an error of the connection, after which a request may be repeated.
+// lost is a connection error, after which a request may be repeated.
 type lost struct {
 	error
 	sent bool // the server may have got the request
@@ -72,7 +72,7 @@ type lost struct {
 
 func (e *lost) Unwrap() error { return e.error }
 
-// unreachable returns the error of a request that is not repeated.
+// unreachable returns the error for a request that is not repeated.
 func unreachable(ctx context.Context, err error) error {
 	l, ok := errors.AsType[*lost](err)
 	switch {
@@ -88,7 +88,7 @@ func unreachable(ctx context.Context, err error) error {
 type request struct {
 	method, path string
 	body         []byte
-	id           string // of a change
+	id           string // request ID of a change
 	before       string // the instance that may have got it
 }
 

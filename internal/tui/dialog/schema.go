@@ -28,8 +28,8 @@ const (
 	write   fieldKind = iota // a text
 	number                   // a number
 	integer                  // a number without fraction
-	choose                   // one of the options
-	mark                     // any of the options
+	choose                   // one option
+	mark                     // several options
 	raw                      // JSON
 )
 

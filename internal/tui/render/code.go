@@ -162,7 +162,7 @@ func (h *highlighter) open(s string) string {
 	return ""
 }
 
-// rest returns how many bytes of this line belong to the open comment or string.
+// rest returns how many bytes of this line are in the open comment or string.
 func (h *highlighter) rest(s string) int {
 	if i := strings.Index(s, h.until); i >= 0 {
 		return i + len(h.until)
