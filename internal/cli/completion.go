@@ -42,7 +42,7 @@ func addCompletion(root *cobra.Command) {
 }
 
 // bashWords lets Cobra's script find the words on the command line without the package bash-completion. Bash splits
-// words at = and :, so the function splits the line itself.
+// words at = and :, so it splits the line at blanks instead.
 const bashWords = `
 if ! declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
     __reins_init_completion()
