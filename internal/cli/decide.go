@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"sync"
 
 	"github.com/reins-agent/reins/event"
@@ -11,6 +12,9 @@ import (
 	"github.com/reins-agent/reins/project"
 	"github.com/reins-agent/reins/session"
 )
+
+// maxNamed is how many files the question about trust names.
+const maxNamed = 20
 
 // decision is a question about the project that the session asks. Until the user has answered, the session works without
 // the files or the server in question. The answer takes effect when a session is opened after it.
@@ -52,8 +56,11 @@ func (r *opener) trust() (d decision, ok bool) {
 		Options: []event.Option{{Label: "y", Description: "yes, until one of these files changes"}},
 	}
 	d.question.Rows = []string{"They can run programs and widen what the agent may do.", "They are ignored until you trust them:"}
-	for _, f := range st.Files {
+	for _, f := range st.Files[:min(len(st.Files), maxNamed)] {
 		d.question.Rows = append(d.question.Rows, show.OneLine(f.Path)+": "+f.What)
+	}
+	if more := len(st.Files) - maxNamed; more > 0 {
+		d.question.Rows = append(d.question.Rows, fmt.Sprintf("and %d more; \"reins trust\" lists all of them", more))
 	}
 	d.question.Rows = append(d.question.Rows, r.host.projectProblems(st.Root)...)
 	d.save = func(yes bool) error {
