@@ -39,9 +39,11 @@ type askOne struct {
 	MultiSelect bool           `json:"multiSelect"`
 }
 
-const askSchema = `{"type":"object","properties":{"question":{"type":"string"},"questions":{"type":"array","minItems":1,"maxItems":4,"description":"instead of question",` +
+const askSchema = `{"type":"object","properties":{"question":{"type":"string"},"questions":{"type":"array","minItems":1,` +
+	`"maxItems":4,"description":"instead of question",` +
 	`"items":{"type":"object","properties":{"question":{"type":"string"},"header":{"type":"string"},` +
-	`"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":"object","properties":{"label":{"type":"string"},"description":{"type":"string"}},"required":["label"]}},` +
+	`"options":{"type":"array","minItems":2,"maxItems":4,"items":{"type":"object","properties":{"label":{"type":"string"},` +
+	`"description":{"type":"string"}},"required":["label"]}},` +
 	`"multiSelect":{"type":"boolean"}},"required":["question"]}}}}`
 
 // AskUserTool returns the tool for a registry. Subagents do not get it.

@@ -98,7 +98,11 @@ func (s *Session) boardTools(c Subagents) []tool.Tool {
 			s.runTaskUpdate,
 		),
 		tool.New(spec("task_stop", "Cancel a task, or close a subagent.", false), tool.Nothing[taskIn], s.runTaskStop),
-		tool.New(spec("task_output", "Show the output of a task or the result of a subagent.", true), tool.Nothing[taskIn], s.runTaskOutput),
+		tool.New(
+			spec("task_output", "Show the output of a task or the result of a subagent.", true),
+			tool.Nothing[taskIn],
+			s.runTaskOutput,
+		),
 	}
 	if s.depth < c.MaxDepth {
 		tools = append(

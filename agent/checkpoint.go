@@ -79,7 +79,10 @@ func (s *Session) checkpoint(ctx context.Context, k *kit, calls []step.Call) {
 	if !s.tree.warned {
 		s.tree.warned = true
 		root.record(
-			event.Warning{Code: event.WarningNoCheckpoint, Message: fmt.Sprintf("No checkpoint taken, so undo cannot restore files: %v", err)},
+			event.Warning{
+				Code:    event.WarningNoCheckpoint,
+				Message: fmt.Sprintf("No checkpoint taken, so undo cannot restore files: %v", err),
+			},
 		)
 	}
 }

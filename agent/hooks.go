@@ -120,7 +120,10 @@ func (s *Session) endHooks(ctx context.Context, out Outcome, err error) {
 	case out.Status == StatusFailed && err != nil:
 		s.fire(ctx, hook.Input{Event: hook.StopFailure, Error: err.Error(), Answer: out.Text})
 	case out.Status == StatusAwaitingInput:
-		s.fire(ctx, hook.Input{Event: hook.Notification, Kind: "idle_prompt", Message: cmp.Or(out.Question, "Reins is waiting for your input")})
+		s.fire(
+			ctx,
+			hook.Input{Event: hook.Notification, Kind: "idle_prompt", Message: cmp.Or(out.Question, "Reins is waiting for your input")},
+		)
 	}
 }
 

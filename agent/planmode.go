@@ -26,7 +26,8 @@ func enterPlanMode() tool.Tool {
 		Idempotent:  true,
 		SideEffects: "switches to plan mode",
 
-		Description: "Switch to plan mode before a large or risky change: you can explore, but not change anything, until the user approves your plan.",
+		Description: "Switch to plan mode before a large or risky change: you can explore, but not change anything, until the " +
+			"user approves your plan.",
 
 		Input: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`),
 	}, tool.Nothing[struct{}], func(_ context.Context, c *tool.Call, _ struct{}) (tool.Result, error) {

@@ -52,11 +52,13 @@ type AgentType struct {
 var builtinTypes = map[string]AgentType{
 	"Explore": {
 		Description: "explores the code; read-only", ReadOnly: true,
-		Preface: "Find out what is asked below. You can read and search but not change anything. Your last message is your report: what you found and where, with paths and line numbers.",
+		Preface: "Find out what is asked below. You can read and search but not change anything. Your last message is your " +
+			"report: what you found and where, with paths and line numbers.",
 	},
 	"Plan": {
 		Description: "plans a task; read-only", ReadOnly: true,
-		Preface: "Plan how to do the task below. You can read and search but not change anything. Your last message is the plan: the steps in order, the files they touch, and what could go wrong.",
+		Preface: "Plan how to do the task below. You can read and search but not change anything. Your last message is the " +
+			"plan: the steps in order, the files they touch, and what could go wrong.",
 	},
 }
 

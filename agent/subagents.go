@@ -247,7 +247,9 @@ func (s *Session) giveUp() {
 	s.abandon("the work was interrupted")
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	s.parent.note(event.SubagentEnd{ID: s.path, Status: failed, Turns: s.state.Turns(), Reason: "it was interrupted when the session ended"})
+	s.parent.note(
+		event.SubagentEnd{ID: s.path, Status: failed, Turns: s.state.Turns(), Reason: "it was interrupted when the session ended"},
+	)
 }
 
 // abandon gives up the agent's work: no call stays without a result.

@@ -120,7 +120,11 @@ func (s *Session) runSpawn(ctx context.Context, c *tool.Call, in spawnIn) (tool.
 		return tool.Failure(tool.ValidationError, "No agent was spawned: the task is empty."), nil
 	}
 	if in.Isolation != "" && in.Isolation != "worktree" {
-		return tool.Failure(tool.ValidationError, "No agent was spawned: unknown isolation %q: use worktree, or leave it out.", in.Isolation), nil
+		return tool.Failure(
+			tool.ValidationError,
+			"No agent was spawned: unknown isolation %q: use worktree, or leave it out.",
+			in.Isolation,
+		), nil
 	}
 	a, err := s.spawnOrResume(ctx, c, in)
 	if err != nil {
@@ -209,7 +213,10 @@ func (s *Session) result() tool.Result {
 	case completed:
 		head = fmt.Sprintf("Agent %s completed its task in %s.", s.name(), used)
 	default:
-		head = fmt.Sprintf("Agent %s did not complete its task; it stopped after %s: %s", s.name(), used, cmp.Or(end.Reason, string(status)))
+		head = fmt.Sprintf(
+			"Agent %s did not complete its task; it stopped after %s: %s",
+			s.name(), used, cmp.Or(end.Reason, string(status)),
+		)
 		res.Error = &tool.Error{Code: tool.InternalError, Message: head, Shown: true}
 	}
 	res.Fields["success"] = status == completed

@@ -33,7 +33,12 @@ func (s *Session) runTools(ctx context.Context, calls []step.Call) error {
 	k := s.kit
 	s.tree.mu.Unlock()
 	if q := k.questions(calls[0].ToolCall); q != nil {
-		start := event.ToolCallStart{ID: calls[0].ID, Name: calls[0].Name, Arguments: k.arguments(calls[0].ToolCall), Question: questionText(q)}
+		start := event.ToolCallStart{
+			ID:        calls[0].ID,
+			Name:      calls[0].Name,
+			Arguments: k.arguments(calls[0].ToolCall),
+			Question:  questionText(q),
+		}
 		if start.Question != q[0].Question {
 			start.Questions = q
 		}

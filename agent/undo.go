@@ -60,7 +60,9 @@ func (s *Session) RestoreFiles(ctx context.Context, checkpoint string, paths ...
 		if checkpoint == "" && len(paths) == 0 {
 			return Undone{}, errors.New("no files were named to restore")
 		}
-		return s.rewind(ctx, ErrNothingToUndo, true, func() (event.Undoing, bool) { return s.state.RestoreFiles(checkpoint, s.dir(), paths) })
+		return s.rewind(ctx, ErrNothingToUndo, true, func() (event.Undoing, bool) {
+			return s.state.RestoreFiles(checkpoint, s.dir(), paths)
+		})
 	})
 }
 

@@ -110,7 +110,9 @@ func geminiCLI() contestant {
 		command: func(url, home string, _ int) ([]string, []string) {
 			dir := filepath.Join(home, ".gemini")
 			_ = os.MkdirAll(dir, 0o755)
-			_ = os.WriteFile(filepath.Join(dir, "settings.json"), []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false}}`), 0o600)
+			settings := `{"security":{"auth":{"selectedType":"gemini-api-key"}},` +
+				`"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false}}`
+			_ = os.WriteFile(filepath.Join(dir, "settings.json"), []byte(settings), 0o600)
 			return []string{"gemini", "-y", "-m", "gemini-2.5-flash", "-p", prompt},
 				[]string{"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=bench", "GEMINI_CLI_TRUST_WORKSPACE=true"}
 		},

@@ -42,7 +42,9 @@ func measure(ctx context.Context, s *server, c contestant, rounds int, verbose b
 	argv, environ := c.command(s.URL, home, rounds)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = work
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8", "TERM=dumb", "SHELL=/bin/bash"}, environ...)
+	cmd.Env = append(
+		[]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8", "TERM=dumb", "SHELL=/bin/bash"},
+		environ...)
 	cmd.Cancel = func() error { return kill(cmd.Process.Pid) }
 	cmd.WaitDelay = 10 * time.Second
 	var output bytes.Buffer

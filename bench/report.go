@@ -111,7 +111,8 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 func printTable(w io.Writer, results []*result) {
 	floor := results[0]
 	long := floor.long()
-	fmt.Fprintf(w, "| | start → first request ms | start CPU ms | CPU per round ms (%d rounds) | turnaround at round 10 ms | at %d rounds: first 20 → last 20 ms | peak memory at start / %d / %d rounds MB | first request kB |\n",
+	fmt.Fprintf(w, "| | start → first request ms | start CPU ms | CPU per round ms (%d rounds) | turnaround at round 10 ms | "+
+		"at %d rounds: first 20 → last 20 ms | peak memory at start / %d / %d rounds MB | first request kB |\n",
 		middle, long, middle, long)
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
 	for _, r := range results {

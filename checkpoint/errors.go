@@ -49,7 +49,10 @@ func (e *IncompleteError) Error() string {
 	for _, f := range e.Failed {
 		list = append(list, f.Error())
 	}
-	return fmt.Sprintf("restore of checkpoint %s is incomplete (%s); the state before is checkpoint %s", e.ID, abridge(list, "; "), e.Before)
+	return fmt.Sprintf(
+		"restore of checkpoint %s is incomplete (%s); the state before is checkpoint %s",
+		e.ID, abridge(list, "; "), e.Before,
+	)
 }
 
 // Unwrap returns the causes.

@@ -124,7 +124,11 @@ func (a *auditor) write() error {
 // gate is middleware that refuses calls while an earlier one is not in the log.
 func (a *auditor) gate(ctx context.Context, _ tool.Call, next func(context.Context) (tool.Result, error)) (tool.Result, error) {
 	if err := a.ready(); err != nil {
-		return tool.Failure(tool.PermissionDenied, "%v. No tool can run until the audit log can be written; ask the user to fix this.", err), nil
+		return tool.Failure(
+			tool.PermissionDenied,
+			"%v. No tool can run until the audit log can be written; ask the user to fix this.",
+			err,
+		), nil
 	}
 	return next(ctx)
 }

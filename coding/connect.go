@@ -26,9 +26,9 @@ type Connection struct {
 	Keys []string
 }
 
-// Connect creates a client. A model may be given by an alias. The provider defaults to the one that serves the model, or else to the first one with a key
-// in the environment, in the order of [connect.Names]. The model defaults to the provider's default model, or to one
-// that its server offers.
+// Connect creates a client. The model may be an alias. The provider defaults to the provider that serves the model, or
+// else to the first provider with a key in the environment, in [connect.Names] order. The model defaults to the
+// provider's default model, or to a model that its server offers.
 func Connect(ctx context.Context, provider, model string, c connect.Config) (k Connection, err error) {
 	if c.Catalogue, err = connect.Catalogue(c.Catalogue, c.Entries); err != nil {
 		return k, err

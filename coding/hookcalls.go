@@ -127,7 +127,11 @@ func patchCalls(text string, abs func(string) string) (calls []hook.Call) {
 		case op.Action == patch.Add:
 			calls = append(
 				calls,
-				hook.Call{Name: "Write", Names: []string{"Edit"}, Input: raw(map[string]string{"file_path": abs(op.Path), "content": op.Content})},
+				hook.Call{
+					Name:  "Write",
+					Names: []string{"Edit"},
+					Input: raw(map[string]string{"file_path": abs(op.Path), "content": op.Content}),
+				},
 			)
 		case op.Action == patch.Delete:
 			calls = append(

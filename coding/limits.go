@@ -37,7 +37,8 @@ func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) 
 		res.Notes = append(
 			res.Notes,
 			fmt.Sprintf(
-				"The sandbox blocked %s, which decides what runs outside of it. It was renamed to end in .reins-blocked, or removed in .git. "+
+				"The sandbox blocked %s, which decides what runs outside of it. It was renamed to end in .reins-blocked, or "+
+					"removed in .git. "+
 					"Tell the user if it is needed; do not create it again.",
 				strings.Join(blocked, ", "),
 			),
@@ -75,7 +76,8 @@ func ExplainLimits(ctx context.Context, c tool.Call, next func(context.Context) 
 		res.Notes = append(
 			res.Notes,
 			fmt.Sprintf(
-				"Commands do not get %s from the environment. The user can change that with environment.pass in the configuration of reins.",
+				"Commands do not get %s from the environment. The user can change that with environment.pass in the "+
+					"configuration of reins.",
 				strings.Join(names, ", "),
 			),
 		)
@@ -93,7 +95,8 @@ func denied(l env.Limits, output string) string {
 		}
 		if strings.Contains(output, strings.ToLower(path)) {
 			return fmt.Sprintf(
-				"a command failed because the sandbox hides %s; to let commands read it: reins config set --personal --add sandbox.readable %s",
+				"a command failed because the sandbox hides %s; to let commands read it: reins config set --personal --add "+
+					"sandbox.readable %s",
 				name,
 				name,
 			)
@@ -104,7 +107,8 @@ func denied(l env.Limits, output string) string {
 			"; to permit the whole network, use --network"
 	}
 	if !l.Network && l.Sandbox != tool.ReadSandbox && containsAny(output, offline) {
-		return "a command failed because the sandbox has no network; to permit it, use --network, or run: reins config set --personal sandbox.network true"
+		return "a command failed because the sandbox has no network; to permit it, use --network, or run: reins config set " +
+			"--personal sandbox.network true"
 	}
 	return ""
 }
@@ -151,7 +155,8 @@ func sandboxNote(l env.Limits, name string) string {
 	var b strings.Builder
 	if l.Sandbox == tool.ReadSandbox {
 		b.WriteString(
-			"This was allowed because it only reads, so it ran where it can change nothing, has no network, and can read only the workspace, system files and tools",
+			"This was allowed because it only reads, so it ran where it can change nothing, has no network, and can read only " +
+				"the workspace, system files and tools",
 		)
 	} else {
 		fmt.Fprintf(&b, "This ran in the sandbox (%s)", l.Sandbox)
@@ -175,7 +180,8 @@ func sandboxNote(l env.Limits, name string) string {
 	}
 	fmt.Fprintf(
 		&b,
-		". Use $TMPDIR for temporary files. If the sandbox caused the failure and the command is needed, repeat the call with %s; the user is asked first.",
+		". Use $TMPDIR for temporary files. If the sandbox caused the failure and the command is needed, repeat the call with "+
+			"%s; the user is asked first.",
 		parameter,
 	)
 	return b.String()

@@ -35,7 +35,11 @@ func checkRequest(m llm.Model, provider, name, ttl, display string) error {
 	case ttl != "" && len(ttls) == 0 && own:
 		return llm.Errorf(llm.ErrConfiguration, "", "%s has no cache lifetime that can be set; leave out %q", name, ttl)
 	case ttl != "" && len(ttls) > 0 && !slices.Contains(ttls, ttl):
-		return llm.Errorf(llm.ErrConfiguration, "", "%s does not accept the cache lifetime %q; use %s", name, ttl, strings.Join(ttls, " or "))
+		return llm.Errorf(
+			llm.ErrConfiguration, "",
+			"%s does not accept the cache lifetime %q; use %s",
+			name, ttl, strings.Join(ttls, " or "),
+		)
 	case display == "updates" && !m.Rules.Accepts("adaptive"):
 		return llm.Errorf(llm.ErrConfiguration, "", "%s does not show its thinking as updates; use summarized or omitted", name)
 	}

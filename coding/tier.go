@@ -25,7 +25,8 @@ var tierOrder = []Tier{LeanTier, CoreTier, AdvancedTier, AllTiers}
 // tierOf maps the tools that are not core tools to their tiers.
 var tierOf = map[string]Tier{
 	"shell_input": AdvancedTier, "list_agents": AdvancedTier,
-	"task_create": AdvancedTier, "task_get": AdvancedTier, "task_list": AdvancedTier, "task_update": AdvancedTier, "task_stop": AdvancedTier, "task_output": AdvancedTier,
+	"task_create": AdvancedTier, "task_get": AdvancedTier, "task_list": AdvancedTier, "task_update": AdvancedTier,
+	"task_stop": AdvancedTier, "task_output": AdvancedTier,
 	"team_create": AdvancedTier, "team_delete": AdvancedTier, "send_message": AdvancedTier,
 	"notebook_edit": AdvancedTier, "delete_file": AdvancedTier, "view_image": AdvancedTier, "codebase_search": AdvancedTier,
 	"update_memory": AdvancedTier, "display": AdvancedTier, "sleep": AdvancedTier, "monitor": AdvancedTier,

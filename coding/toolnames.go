@@ -16,7 +16,8 @@ func ToolNames() map[string][]string { return knownTools() }
 
 // sessionTools are tools that a session has besides those of its profile.
 var sessionTools = []string{
-	agent.AskUser, tool.SearchName, tool.CallName, "spawn_agent", "send_input", "wait", "close_agent", "skill", "web_fetch", "web_search", "coder",
+	agent.AskUser, tool.SearchName, tool.CallName, "spawn_agent", "send_input", "wait", "close_agent", "skill",
+	"web_fetch", "web_search", "coder",
 }
 
 var knownTools = sync.OnceValue(func() map[string][]string {

@@ -280,7 +280,9 @@ func removeRule(ctx context.Context, t Target, args string) (session.Result, err
 			if err := t.RemoveRule(ctx, r); err != nil {
 				return session.Result{}, err
 			}
-			return session.Result{Text: fmt.Sprintf("Removed the rule %s %s from %s. Sessions that are open keep it.", effect, text, r.Origin)}, nil
+			return session.Result{
+				Text: fmt.Sprintf("Removed the rule %s %s from %s. Sessions that are open keep it.", effect, text, r.Origin),
+			}, nil
 		}
 	}
 	return session.Result{}, fmt.Errorf("there is no rule %s %s; /permissions lists the rules", effect, text)

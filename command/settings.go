@@ -125,7 +125,10 @@ func modelChange(t Target, i session.Info, name string) (session.Settings, error
 		names = append(names, m.ID)
 	}
 	if near := suggest.Words(name, names); len(near) > 0 {
-		return c, fmt.Errorf("unknown model %q; did you mean %s? To use it all the same, type %s/%s", name, suggest.Or(near), i.Provider, name)
+		return c, fmt.Errorf(
+			"unknown model %q; did you mean %s? To use it all the same, type %s/%s",
+			name, suggest.Or(near), i.Provider, name,
+		)
 	}
 	return c, nil
 }

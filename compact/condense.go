@@ -100,7 +100,9 @@ func alarming(text string, from, to, budget int) string {
 // looksBad reports whether a line mentions an error, a warning or a failure near its start.
 func looksBad(line string) bool {
 	line = strings.ToLower(line[:min(len(line), 400)])
-	for _, word := range []string{"error", "warning", "fail", "panic", "fatal", "exception", "traceback", "undefined", "denied", "cannot", "not found"} {
+	for _, word := range []string{
+		"error", "warning", "fail", "panic", "fatal", "exception", "traceback", "undefined", "denied", "cannot", "not found",
+	} {
 		if strings.Contains(line, word) {
 			return true
 		}

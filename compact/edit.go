@@ -79,7 +79,10 @@ func (e Edit) check(messages []llm.Message, head int) (cut int, err error) {
 	for i, c := range e.Cleared {
 		switch {
 		case c.Message < cut || c.Message >= len(messages):
-			return 0, fmt.Errorf("compact: the edit clears part of message %d, which is not between %d and %d", c.Message, cut, len(messages)-1)
+			return 0, fmt.Errorf(
+				"compact: the edit clears part of message %d, which is not between %d and %d",
+				c.Message, cut, len(messages)-1,
+			)
 		case i > 0 && e.Cleared[i-1].compare(c) >= 0:
 			return 0, fmt.Errorf("compact: the cleared parts are not sorted at message %d, part %d", c.Message, c.Part)
 		}
@@ -113,7 +116,8 @@ func (c Cleared) apply(messages []llm.Message, first bool) error {
 	case llm.Image, llm.Audio, llm.Document:
 		msg.Parts[c.Part] = llm.Text{Text: c.Text}
 	default:
-		return fmt.Errorf("compact: the edit clears part %d of message %d, which is a %T; only tool results, images and files can be cleared", c.Part, c.Message, p)
+		return fmt.Errorf("compact: the edit clears part %d of message %d, which is a %T; only tool results, images and files "+
+			"can be cleared", c.Part, c.Message, p)
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ func Signed(m Meter, messages []llm.Message, covers int, g Goal) (ServerSummary,
 	c := divide(m, messages)
 	for n := range len(c.units) + 1 {
 		if c.at(n) == covers {
-			return ServerSummary{Messages: messages[:covers:covers], c: c, n: n, pins: min(20_000, c.room(g.target(m))/4)}, c.open < 0 || n <= c.open
+			pins := min(20_000, c.room(g.target(m))/4)
+			return ServerSummary{Messages: messages[:covers:covers], c: c, n: n, pins: pins}, c.open < 0 || n <= c.open
 		}
 	}
 	return ServerSummary{}, false
@@ -110,7 +111,8 @@ func (s ServerSummary) Finish(summary llm.Text, f Facts) (Edit, error) {
 }
 
 // wordsHeading begins a message that repeats user messages.
-const wordsHeading = "# The user's messages before the summary\n\nThey are repeated here word for word, or say where they are truncated. They are not new requests."
+const wordsHeading = "# The user's messages before the summary\n\nThey are repeated here word for word, or say where they are " +
+	"truncated. They are not new requests."
 
 // words returns a message that repeats the user's messages in the first n units, and whether there are any.
 func (c *conversation) words(n int, budget int64) (llm.Message, bool) {

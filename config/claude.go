@@ -30,7 +30,10 @@ func (src Sources) ClaudeFiles() (files []File) {
 	if src.Dir == "" {
 		return files
 	}
-	for _, f := range []File{{Layer: LayerProject, name: ".claude/settings.json"}, {Layer: LayerLocal, name: ".claude/settings.local.json"}} {
+	for _, f := range []File{
+		{Layer: LayerProject, name: ".claude/settings.json"},
+		{Layer: LayerLocal, name: ".claude/settings.local.json"},
+	} {
 		if f.root, f.Path = src.Dir, filepath.Join(src.Dir, f.name); f.Path != user {
 			files = append(files, f)
 		}

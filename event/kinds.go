@@ -114,7 +114,8 @@ var dataTypes = typesOf(
 	SessionStart{}, SessionEnd{}, SessionResume{}, Continue{}, Interrupted{}, UserInput{}, ProcessingEnd{},
 	ModelCallStart{}, ModelCallEnd{}, ModelRetry{}, TextStart{}, TextDelta{}, TextEnd{}, ReasoningStart{},
 	ReasoningDelta{}, ReasoningEnd{}, ArgumentsDelta{}, ToolCallStart{}, ToolCallDelta{}, ToolCallEnd{},
-	ApprovalRequested{}, ApprovalResolved{}, QuestionAsked{}, QuestionAnswered{}, SteeringQueued{}, SteeringInjected{}, SteeringWithdrawn{}, TurnLimit{},
+	ApprovalRequested{}, ApprovalResolved{}, QuestionAsked{}, QuestionAnswered{}, SteeringQueued{}, SteeringInjected{},
+	SteeringWithdrawn{}, TurnLimit{},
 	LoopDetection{}, Settings{}, CacheBroken{}, ModelFallback{}, Compaction{}, Quarantine{}, Checkpoint{},
 	RewindStart{}, Rewind{}, SubagentStart{}, SubagentEnd{}, Task{}, Team{}, Mail{}, Hook{}, Warning{}, Error{},
 )

@@ -133,7 +133,10 @@ func (s *connections) report(list []mcp.Status) {
 		var lines []string
 		switch st.State {
 		case mcp.Failed:
-			lines = append(lines, fmt.Sprintf("MCP server %s failed: %v%s", st.Name, st.Err, ConfinedHint(s.Config.Servers[st.Name], s.env)))
+			lines = append(
+				lines,
+				fmt.Sprintf("MCP server %s failed: %v%s", st.Name, st.Err, ConfinedHint(s.Config.Servers[st.Name], s.env)),
+			)
 		case mcp.NeedsAuth:
 			lines = append(lines, fmt.Sprintf(`MCP server %s needs authorization; run "reins mcp login %s"`, st.Name, st.Name))
 		case mcp.Pending:

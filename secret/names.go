@@ -10,10 +10,12 @@ import (
 
 // secretName matches names of variables and fields that hold secrets, in upper case with words separated by _.
 var secretName = lazy.Regexp(`(^|_)(` +
-	`API_?KEYS?|APP_?KEY|ACCESS_?KEY(_ID)?|SECRET_?KEY|PRIVATE_?KEY|SIGNING_?KEY|ENCRYPTION_?KEY|MASTER_?KEY|SSH_?KEY|AUTH_?KEY|LICENSE_?KEY|ACCOUNT_?KEY|KEY|KEYS|` +
+	`API_?KEYS?|APP_?KEY|ACCESS_?KEY(_ID)?|SECRET_?KEY|PRIVATE_?KEY|SIGNING_?KEY|ENCRYPTION_?KEY|MASTER_?KEY|SSH_?KEY|` +
+	`AUTH_?KEY|LICENSE_?KEY|ACCOUNT_?KEY|KEY|KEYS|` +
 	`[A-Z0-9]*SECRETS?|[A-Z0-9]*TOKENS?|[A-Z0-9]*PASSWORDS?|[A-Z0-9]*PASSWD|PASSPHRASE|[A-Z0-9]*PASS|PASSCODE|PWD|PW|PIN|` +
 	`CREDENTIALS?|CREDS?|AUTH|AUTHORIZATION|PAT|JWT|BEARER|COOKIE|SALT|PEPPER|SEED|MNEMONIC|CERT|PEM|HMAC|SIGNATURE|` +
-	`DSN|DATABASE_?URL|DB_?URL|REDIS_?URL|MONGO(DB)?_?UR[IL]|POSTGRES(QL)?_?UR[IL]|AMQP_?URL|CONNECTION_?STRING|CONN_?STR|WEBHOOK(_URL)?|SAS` +
+	`DSN|DATABASE_?URL|DB_?URL|REDIS_?URL|MONGO(DB)?_?UR[IL]|POSTGRES(QL)?_?UR[IL]|AMQP_?URL|CONNECTION_?STRING|CONN_?STR|` +
+	`WEBHOOK(_URL)?|SAS` +
 	`)(_(VALUE|ID|B64|BASE64|PROD|PRODUCTION|DEV|STAGING|TEST|LIVE|BEDROCK|\d+))*$`)
 
 var camel = lazy.Regexp(`([a-z0-9])([A-Z])`)
@@ -95,9 +97,11 @@ func quoted(v string) string {
 
 // commonValues are values that occur in ordinary text.
 var commonValues = []string{
-	"password", "passw0rd", "password1", "password123", "changeme", "change-me", "changeit", "undefined", "secret123", "postgres", "postgresql", "mongodb", "rabbitmq",
+	"password", "passw0rd", "password1", "password123", "changeme", "change-me", "changeit", "undefined", "secret123",
+	"postgres", "postgresql", "mongodb", "rabbitmq",
 	"localhost", "development", "production", "staging", "testing", "example", "disabled", "enabled", "default", "required",
-	"optional", "internal", "username", "administrator", "redacted", "your-key-here", "your_api_key", "your-api-key", "placeholder", "supersecret",
+	"optional", "internal", "username", "administrator", "redacted", "your-key-here", "your_api_key", "your-api-key",
+	"placeholder", "supersecret",
 	"anonymous", "certificate", "unlimited", "truncated", "sha256", "HS256", "RS256", "application", "database", "configuration",
 }
 
@@ -111,7 +115,8 @@ var (
 func ordinary(v string) bool {
 	return slices.ContainsFunc(commonValues, func(c string) bool { return strings.EqualFold(c, v) }) ||
 		plainNumber().MatchString(v) || variable().MatchString(v) || strings.Contains(v, "[redacted:") ||
-		strings.Count(v, v[:min(1, len(v))]) == len(v) || plainPath().MatchString(v) && !slices.ContainsFunc(strings.FieldsFunc(v, slash), random)
+		strings.Count(v, v[:min(1, len(v))]) == len(v) ||
+		plainPath().MatchString(v) && !slices.ContainsFunc(strings.FieldsFunc(v, slash), random)
 }
 
 func slash(c rune) bool { return c == '/' || c == '\\' || c == ':' }

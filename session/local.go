@@ -272,7 +272,11 @@ func (w *work) over() bool {
 
 // known translates an error from package agent to this package's error.
 func known(err error) error {
-	for from, to := range map[error]error{agent.ErrBusy: ErrBusy, agent.ErrClosed: ErrClosed, agent.ErrNothingToContinue: ErrNothingToContinue} {
+	for from, to := range map[error]error{
+		agent.ErrBusy:              ErrBusy,
+		agent.ErrClosed:            ErrClosed,
+		agent.ErrNothingToContinue: ErrNothingToContinue,
+	} {
 		if errors.Is(err, from) {
 			return to
 		}

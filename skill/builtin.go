@@ -14,7 +14,8 @@ var builtinFiles embed.FS
 // testFiles are file name patterns that suggest that a project has tests.
 var testFiles = []string{
 	"go.mod", "Cargo.toml", "package.json", "jest.config.*", "vitest.config.*", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg",
-	"Package.swift", "pom.xml", "build.gradle*", "mix.exs", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile", "deno.json", "*.sln", "*.csproj",
+	"Package.swift", "pom.xml", "build.gradle*", "mix.exs", "Gemfile", "composer.json", "CMakeLists.txt", "Makefile",
+	"deno.json", "*.sln", "*.csproj",
 }
 
 // builtins returns the built-in skills for a working directory.

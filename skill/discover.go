@@ -90,7 +90,8 @@ func (o Options) places() (list []place) {
 			find func(*finder, place)
 		}{
 			{".codex/prompts", (*finder).prompts}, {".gemini/commands", (*finder).gemini}, {".claude/commands", (*finder).commands},
-			{".claude/agents", (*finder).agents}, {".agents/skills", (*finder).skills}, {".claude/skills", (*finder).skills}, {".reins/skills", (*finder).skills}, {".reins/agents", (*finder).agents},
+			{".claude/agents", (*finder).agents}, {".agents/skills", (*finder).skills}, {".claude/skills", (*finder).skills},
+			{".reins/skills", (*finder).skills}, {".reins/agents", (*finder).agents},
 		} {
 			list = append(list, place{filepath.Join(dir, filepath.FromSlash(sub.name)), Project, sub.find, bounds{o.Project, o.Project}})
 		}

@@ -42,7 +42,10 @@ func validate(content, dir string) (list []violation) {
 			if slices.Contains(extensions, key) {
 				severity = Low
 			}
-			list = append(list, violation{"FORMAT-02", severity, key, fmt.Sprintf("the format has no field %q; put it under metadata", key)})
+			list = append(
+				list,
+				violation{"FORMAT-02", severity, key, fmt.Sprintf("the format has no field %q; put it under metadata", key)},
+			)
 		}
 	}
 	list = append(list, validateName(fields, dir)...)
@@ -52,13 +55,15 @@ func validate(content, dir string) (list []violation) {
 			violation{"SKILL-03", Critical, "description", "description is missing or empty; say what the skill does and when to use it"},
 		)
 	} else if n := utf8.RuneCountInString(text); n > maxDescription {
-		list = append(list, violation{"SKILL-06", Medium, "description", fmt.Sprintf("description has %d characters; the maximum is %d", n, maxDescription)})
+		message := fmt.Sprintf("description has %d characters; the maximum is %d", n, maxDescription)
+		list = append(list, violation{"SKILL-06", Medium, "description", message})
 	}
 	if node, given := fields.nodes["compatibility"]; given {
 		if !isText(node) {
 			list = append(list, violation{"FORMAT-03", High, "compatibility", "compatibility must be text"})
 		} else if n := utf8.RuneCountInString(node.Value); n > maxCompatibility {
-			list = append(list, violation{"FORMAT-03", High, "compatibility", fmt.Sprintf("compatibility has %d characters; the maximum is %d", n, maxCompatibility)})
+			message := fmt.Sprintf("compatibility has %d characters; the maximum is %d", n, maxCompatibility)
+			list = append(list, violation{"FORMAT-03", High, "compatibility", message})
 		}
 	}
 	return list
@@ -83,7 +88,10 @@ func validateName(fields strict, dir string) (list []violation) {
 	wrong(strings.ContainsFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }),
 		"has characters other than letters, digits and hyphens")
 	if norm.NFKC.String(dir) != name {
-		list = append(list, violation{"SKILL-05", High, "name", fmt.Sprintf("name %q differs from the name of the directory, %q", name, dir)})
+		list = append(
+			list,
+			violation{"SKILL-05", High, "name", fmt.Sprintf("name %q differs from the name of the directory, %q", name, dir)},
+		)
 	}
 	return list
 }

@@ -193,8 +193,9 @@ func (s *State) cutOff(reason llm.FinishReason) {
 		s.notes = append(
 			s.notes,
 			event.Error{
-				Class:   string(llm.ErrMalformed),
-				Message: "the model returned empty or unusable answers several times in a row; the server may have dropped malformed tool calls",
+				Class: string(llm.ErrMalformed),
+				Message: "the model returned empty or unusable answers several times in a row; the server may have dropped " +
+					"malformed tool calls",
 			},
 		)
 	}

@@ -316,7 +316,10 @@ var nameForm = lazy.Regexp(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
 func validName(name string) error {
 	if !nameForm().MatchString(name) || strings.HasPrefix(name, taskPrefix) {
-		return fmt.Errorf("invalid name %q: use letters, digits, hyphens and underscores, and begin with a letter, but not with task_", name)
+		return fmt.Errorf(
+			"invalid name %q: use letters, digits, hyphens and underscores, and begin with a letter, but not with task_",
+			name,
+		)
 	}
 	return nil
 }

@@ -15,8 +15,9 @@ import (
 const (
 	notRun      = "interrupted: this tool call was not run"
 	notAnswered = "not run: the call was made before the user answered"
-	interrupted = "interrupted: the session stopped while this tool call ran. It may have taken effect, fully or in part; check before you run it again"
-	lostResult  = "the result of this tool call was lost. It may have taken effect; check before you run it again"
+	interrupted = "interrupted: the session stopped while this tool call ran. It may have taken effect, fully or in part; " +
+		"check before you run it again"
+	lostResult = "the result of this tool call was lost. It may have taken effect; check before you run it again"
 )
 
 // Call is a tool call to run, with its approval request and an answer that was recorded earlier, if any.

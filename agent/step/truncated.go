@@ -50,11 +50,14 @@ func (s *State) count(u llm.Usage, sent compact.Meter, calls []llm.ToolCall) {
 		s.read.compactions = 0
 	case s.read.compactions >= maxCompactions && len(calls) > 0:
 		s.notes = append(s.notes, event.Error{Class: string(llm.ErrContextLength), Message: fmt.Sprintf(
-			"the server reads only %d tokens, which is too little for the instructions, the tools and the task; raise its context window", u.Input)})
+			"the server reads only %d tokens, which is too little for the instructions, the tools and the task; raise its context window",
+			u.Input,
+		)})
 	default:
 		if !s.read.warned {
 			s.notes = append(s.notes, event.Warning{Code: event.WarningTruncated, Message: fmt.Sprintf(
-				"The server read only %d tokens and dropped the rest of the conversation without an error. Raise its context window; for Ollama, with OLLAMA_CONTEXT_LENGTH or num_ctx.",
+				"The server read only %d tokens and dropped the rest of the conversation without an error. Raise its context "+
+					"window; for Ollama, with OLLAMA_CONTEXT_LENGTH or num_ctx.",
 				u.Input,
 			)})
 		}

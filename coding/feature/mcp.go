@@ -127,7 +127,12 @@ func (s *Servers) warnings(list []mcp.Status) {
 		case st.Err != nil:
 			s.warn(fmt.Errorf("MCP server %s cannot be used: %w", st.Name, st.Err))
 		case st.State == mcp.Pending:
-			s.warn(fmt.Errorf("MCP server %s did not answer within %v; its tools are added when it is ready", st.Name, cmp.Or(s.Wait, mcpWait)))
+			s.warn(
+				fmt.Errorf(
+					"MCP server %s did not answer within %v; its tools are added when it is ready",
+					st.Name, cmp.Or(s.Wait, mcpWait),
+				),
+			)
 		}
 	}
 }

@@ -154,7 +154,8 @@ func (c *Schedule) add(made any) {
 
 const (
 	dueFormat    = "[Scheduled job %s, due at %s. This message is from the schedule, not from the user.]\n%s"
-	missedFormat = "[Scheduled jobs were due before %s while no host was running. They were not run. This message is from the schedule, not from the user.]\n%s"
+	missedFormat = "[Scheduled jobs were due before %s while no host was running. They were not run. This message is from the " +
+		"schedule, not from the user.]\n%s"
 )
 
 // runDue delivers the prompts of jobs that are due.

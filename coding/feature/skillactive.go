@@ -190,7 +190,8 @@ func (p skillPolicy) Decide(ctx context.Context, q policy.Query) policy.Decision
 		if script := untrustedScript(q); script != "" {
 			return policy.Decision{Code: "untrusted_skill", Rule: "untrusted skill",
 				Reason: fmt.Sprintf(
-					"it runs %s, which belongs to a skill of a project that the user does not trust; the user can review it with \"reins trust\"",
+					"it runs %s, which belongs to a skill of a project that the user does not trust; the user can review it "+
+						"with \"reins trust\"",
 					script,
 				)}
 		}

@@ -244,7 +244,8 @@ func (w *worktrees) enterTool() tool.Tool {
 		Version:     "1.0.0",
 		Role:        agent.RoleSession,
 		Permissions: []tool.Permission{tool.FSRead},
-		Description: "Work in a separate copy of the git repository from the next step on. The original does not change until exit_worktree.",
+		Description: "Work in a separate copy of the git repository from the next step on. The original does not change until " +
+			"exit_worktree.",
 		SideEffects: "copies the repository's files to the state directory",
 	}, func(_ context.Context, c *tool.Call, _ enterIn) []policy.Access {
 		if c.Mode == policy.ModePlan {
@@ -261,7 +262,11 @@ func (w *worktrees) enter(ctx context.Context, _ *tool.Call, in enterIn) (tool.R
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.current != "" {
-		return tool.Failure(tool.ValidationError, "The session already works in worktree %s. Use exit_worktree first.", name(w.current)), nil
+		return tool.Failure(
+			tool.ValidationError,
+			"The session already works in worktree %s. Use exit_worktree first.",
+			name(w.current),
+		), nil
 	}
 	id := ""
 	if in.Name != "" {
@@ -280,7 +285,8 @@ func (w *worktrees) enter(ctx context.Context, _ *tool.Call, in enterIn) (tool.R
 		return failedTree(err), nil
 	}
 	res := tool.Success(
-		"Switched to worktree %[2]s at %[1]s (branch %[3]s). %[4]s is no longer accessible. Submodules are empty, and Git LFS files are pointers.",
+		"Switched to worktree %[2]s at %[1]s (branch %[3]s). %[4]s is no longer accessible. Submodules are empty, and Git LFS "+
+			"files are pointers.",
 		t.Dir(),
 		t.Name(),
 		t.Branch(),

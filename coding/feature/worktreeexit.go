@@ -34,7 +34,8 @@ func (w *worktrees) exitTool() tool.Tool {
 		Version:     "1.0.0",
 		Role:        agent.RoleSession,
 		Permissions: []tool.Permission{tool.FSWrite, tool.GitWrite},
-		Description: "Leave a worktree: diff (show changes and stay), apply (to the original files; a conflict changes nothing), branch (save as a branch), keep, or remove (if nothing is lost).",
+		Description: "Leave a worktree: diff (show changes and stay), apply (to the original files; a conflict changes " +
+			"nothing), branch (save as a branch), keep, or remove (if nothing is lost).",
 		SideEffects: "may change the files of the repository or add a branch",
 	}, w.exitAccess, w.exit), w}
 }

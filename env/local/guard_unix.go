@@ -50,7 +50,12 @@ func newGuard(e *Env) (*guard, error) {
 		&os.ProcAttr{
 			Dir: "/",
 			// The script uses PROBE to check whether grep reads past a NUL byte.
-			Env:   []string{"PATH=" + os.Getenv("PATH") + ":/usr/bin:/bin", "LC_ALL=C", markerName + "=" + e.outerMark, "PROBE=reins-probe"},
+			Env: []string{
+				"PATH=" + os.Getenv("PATH") + ":/usr/bin:/bin",
+				"LC_ALL=C",
+				markerName + "=" + e.outerMark,
+				"PROBE=reins-probe",
+			},
 			Files: append(e.files([3]*os.File{r, null, null}), g.held...),
 			Sys:   attr,
 		})

@@ -83,7 +83,8 @@ func profile(l layout, c Config) string {
 	var b strings.Builder
 	b.WriteString("(version 1)\n(allow default)\n(deny file-write*)\n")
 	b.WriteString(
-		"(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (literal \"/dev/ptmx\") (regex #\"^/dev/ttys[0-9]+$\"))\n",
+		"(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (literal \"/dev/ptmx\") " +
+			"(regex #\"^/dev/ttys[0-9]+$\"))\n",
 	)
 	verbs := make(map[string]string)
 	for _, dir := range slices.Concat(l.writable, l.reopened) {
@@ -107,7 +108,9 @@ func profile(l layout, c Config) string {
 	}
 	b.WriteString("(deny network-outbound (remote unix-socket))\n")
 	b.WriteString("(deny process-info* (target others))\n(allow process-info* (target same-sandbox))\n")
-	b.WriteString("(deny signal (target others))\n(allow signal (target same-sandbox))\n(deny mach-task-name)\n(deny mach-priv-task-port)\n")
+	b.WriteString(
+		"(deny signal (target others))\n(allow signal (target same-sandbox))\n(deny mach-task-name)\n(deny mach-priv-task-port)\n",
+	)
 	return b.String()
 }
 

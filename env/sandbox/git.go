@@ -191,7 +191,8 @@ func redirects(git string) bool {
 // ordinary are the settings that git writes itself when it creates or clones a repository.
 var ordinary = []string{
 	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
-	"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol", "core.longpaths", "extensions.objectformat", "extensions.refstorage", "init.defaultbranch",
+	"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol", "core.longpaths", "extensions.objectformat",
+	"extensions.refstorage", "init.defaultbranch",
 	"remote.url", "remote.fetch", "remote.tagopt", "branch.remote", "branch.merge", "branch.rebase", "submodule.url",
 	"submodule.active", "user.name", "user.email",
 }

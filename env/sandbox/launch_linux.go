@@ -37,7 +37,10 @@ func (b *Box) launch() error {
 		s.Namespaces = false
 		s.Problems = append(
 			s.Problems,
-			fmt.Sprintf("namespaces are not available (%v): protected paths below writable directories and unreadable files are not enforced", err),
+			fmt.Sprintf(
+				"namespaces are not available (%v): protected paths below writable directories and unreadable files are not enforced",
+				err,
+			),
 		)
 		b.unreserve()
 		b.layout.writable = slices.DeleteFunc(slices.Clone(b.layout.writable), func(dir string) bool {

@@ -378,7 +378,13 @@ func mountDevices(l layout, nodes []tree) (private []int, err error) {
 // makeDevices fills the new /dev.
 func makeDevices(nodes []tree) error {
 	errs := []error{os.Mkdir("/dev/pts", 0o755), os.Mkdir(sharedMemory, 0o755), os.Mkdir(emptyDir, 0), os.WriteFile(emptyFile, nil, 0)}
-	for name, to := range map[string]string{"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+	for name, to := range map[string]string{
+		"ptmx":   "pts/ptmx",
+		"fd":     "/proc/self/fd",
+		"stdin":  "/proc/self/fd/0",
+		"stdout": "/proc/self/fd/1",
+		"stderr": "/proc/self/fd/2",
+	} {
 		errs = append(errs, os.Symlink(to, "/dev/"+name))
 	}
 	for _, t := range nodes {

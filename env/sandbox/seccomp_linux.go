@@ -50,7 +50,8 @@ var onlySelf = map[uintptr]uint32{
 }
 
 // newNamespace are the clone flags that create a namespace.
-const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
 // lastSyscall is the newest system call that was considered. Later ones do not exist for commands.
 const lastSyscall = unix.SYS_OPEN_TREE_ATTR

@@ -17,10 +17,25 @@ import (
 func variety() []event.Record {
 	cost := 0.25
 	data := []event.Data{
-		event.SessionStart{ID: "a", Setup: event.Setup{ModelSetup: event.ModelSetup{Provider: "p", Model: "m"}}, System: "line\nline\ttab \"quoted\" \\ <&> \u2028 \U0001F600 \x00"},
-		event.UserInput{Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{llm.Text{Text: "é"}, llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte{0, 1, 255}}}}}},
+		event.SessionStart{
+			ID:     "a",
+			Setup:  event.Setup{ModelSetup: event.ModelSetup{Provider: "p", Model: "m"}},
+			System: "line\nline\ttab \"quoted\" \\ <&> \u2028 \U0001F600 \x00",
+		},
+		event.UserInput{
+			Message: llm.Message{
+				Role:  llm.RoleUser,
+				Parts: []llm.Part{llm.Text{Text: "é"}, llm.Image{Media: llm.Media{MIME: "image/png", Data: []byte{0, 1, 255}}}},
+			},
+		},
 		event.ModelCallEnd{Call: 1, Model: "m", Usage: llm.Usage{Input: 1 << 40}, Cost: &cost, Duration: time.Second},
-		event.TextEnd{Call: 1, Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "hi"}, llm.ToolCall{ID: "c", Name: "read", Arguments: `{"path":"x"}`}}}},
+		event.TextEnd{
+			Call: 1,
+			Message: llm.Message{
+				Role:  llm.RoleAssistant,
+				Parts: []llm.Part{llm.Text{Text: "hi"}, llm.ToolCall{ID: "c", Name: "read", Arguments: `{"path":"x"}`}},
+			},
+		},
 		event.ToolCallStart{ID: "c", Name: "read", Arguments: json.RawMessage(`{"path":"x","n":1e400}`)},
 		event.ToolCallEnd{ID: "c", Name: "read", Output: tool.Text("whole"), Model: "part", Fields: map[string]any{"n": 1.0}},
 		event.Error{Class: "server", Message: "no"},
@@ -94,7 +109,9 @@ func order(s *suite) {
 
 func unknown(s *suite) {
 	w := s.create("a")
-	want := []event.Record{{Seq: 1, Time: epoch, Data: event.Unknown{Name: "FROM_THE_FUTURE", Raw: json.RawMessage(`{"x":[1,{"y":null}],"z":"\u00e9"}`)}}}
+	want := []event.Record{
+		{Seq: 1, Time: epoch, Data: event.Unknown{Name: "FROM_THE_FUTURE", Raw: json.RawMessage(`{"x":[1,{"y":null}],"z":"\u00e9"}`)}},
+	}
 	s.append(w, want...)
 	s.holds("a", 0, want)
 }
@@ -102,7 +119,11 @@ func unknown(s *suite) {
 func large(s *suite) {
 	w := s.create("a")
 	text := strings.Repeat("a line of output, with \"quotes\"\n", 100_000)
-	want := []event.Record{warning(1), {Seq: 2, Time: epoch, Data: event.ToolCallEnd{ID: "c", Output: tool.Text(text), Model: text}}, warning(3)}
+	want := []event.Record{
+		warning(1),
+		{Seq: 2, Time: epoch, Data: event.ToolCallEnd{ID: "c", Output: tool.Text(text), Model: text}},
+		warning(3),
+	}
 	s.append(w, want...)
 	s.holds("a", 0, want)
 	s.holds("a", 2, want[2:])
@@ -161,7 +182,8 @@ func closed(s *suite) {
 	s.must(w.Close())
 	s.must(w.Close())
 	_, _, err := w.PutBlob(s.Context(), strings.NewReader("x"))
-	if errs := []error{err, w.Append(s.Context(), warning(1)), w.SetMeta(s.Context(), event.Meta{})}; errs[0] == nil || errs[1] == nil || errs[2] == nil {
+	if errs := []error{err, w.Append(s.Context(), warning(1)), w.SetMeta(s.Context(), event.Meta{})}; errs[0] == nil || errs[1] == nil ||
+		errs[2] == nil {
 		s.Errorf("a closed writer returned %v, want errors", errs)
 	}
 	s.holds("a", 0, nil)

@@ -16,7 +16,10 @@ import (
 )
 
 func goodIDs(s *suite) {
-	for _, id := range []string{"a", "A1", "0", "_x", "550e8400-e29b-41d4-a716-446655440000", "user@example.com", "a..b", "a.b", "com10", "console", "x,y=z+~", strings.Repeat("x", 128)} {
+	for _, id := range []string{
+		"a", "A1", "0", "_x", "550e8400-e29b-41d4-a716-446655440000", "user@example.com", "a..b", "a.b", "com10", "console",
+		"x,y=z+~", strings.Repeat("x", 128),
+	} {
 		s.must(s.create(id).Close())
 		s.must(s.open(id).Close())
 		if got := s.meta(id).ID; got != id {
@@ -107,15 +110,22 @@ func metaSet(s *suite) {
 	w, err := s.store.Create(s.Context(), first)
 	s.must(err)
 	defer w.Close()
-	if m := s.meta("a"); m.Title != "t" || m.Prompt != "p\nq" || len(m.Tags) != 2 || m.Parent != "b" || m.ForkedAt != 9 || !m.Created.Equal(epoch) {
+	if m := s.meta("a"); m.Title != "t" || m.Prompt != "p\nq" || len(m.Tags) != 2 || m.Parent != "b" || m.ForkedAt != 9 ||
+		!m.Created.Equal(epoch) {
 		s.Errorf("created as %+v, want %+v", m, first)
 	}
 	s.append(w, warnings(1, 3)...)
-	s.must(w.SetMeta(s.Context(), event.Meta{ID: "other", Title: "new", Model: "m", Turns: 2, Usage: llm.Usage{Output: 5}, Cost: &cost, Last: 99}))
+	s.must(
+		w.SetMeta(
+			s.Context(),
+			event.Meta{ID: "other", Title: "new", Model: "m", Turns: 2, Usage: llm.Usage{Output: 5}, Cost: &cost, Last: 99},
+		),
+	)
 	s.append(w, warning(4))
 	for range 2 {
 		m := s.meta("a")
-		if m.ID != "a" || m.Title != "new" || m.Prompt != "" || m.Tags != nil || m.Turns != 2 || m.Usage.Output != 5 || m.Cost == nil || *m.Cost != cost {
+		if m.ID != "a" || m.Title != "new" || m.Prompt != "" || m.Tags != nil || m.Turns != 2 || m.Usage.Output != 5 || m.Cost == nil ||
+			*m.Cost != cost {
 			s.Errorf("SetMeta set %+v", m)
 		}
 		if m.Last != 4 || !m.Created.Equal(epoch) || !m.Updated.Equal(warning(4).Time) {

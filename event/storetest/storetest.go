@@ -91,7 +91,12 @@ var epoch = time.Date(2100, 1, 2, 3, 4, 5, 6, time.UTC)
 
 // warning returns a small record.
 func warning(seq event.Seq) event.Record {
-	return event.Record{Seq: seq, Time: epoch.Add(time.Duration(seq) * time.Second), Session: "a", Data: event.Warning{Message: fmt.Sprint("number ", seq)}}
+	return event.Record{
+		Seq:     seq,
+		Time:    epoch.Add(time.Duration(seq) * time.Second),
+		Session: "a",
+		Data:    event.Warning{Message: fmt.Sprint("number ", seq)},
+	}
 }
 
 func warnings(from, to event.Seq) []event.Record {

@@ -120,7 +120,10 @@ func (h Calls) Requested(ctx context.Context, r tool.Request, attended bool) *to
 		return &tool.Approval{Message: cmp.Or(out.Reason, out.StopReason, "a hook denied it")}
 	}
 	if attended {
-		h.Fire(ctx, hook.Input{Event: hook.Notification, Kind: "permission_prompt", Message: "Reins needs your approval to use " + r.Spec.Name})
+		h.Fire(
+			ctx,
+			hook.Input{Event: hook.Notification, Kind: "permission_prompt", Message: "Reins needs your approval to use " + r.Spec.Name},
+		)
 	}
 	return nil
 }

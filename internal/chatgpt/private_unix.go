@@ -29,7 +29,8 @@ func private(f *os.File) error {
 func owned(name string, info os.FileInfo, mask os.FileMode) error {
 	if got := info.Mode().Perm(); got&mask != 0 {
 		return fmt.Errorf(
-			"%s has the permissions %04o, so that other users can reach the ChatGPT sign-in; run `chmod go= %s`, and %s if they may have read it",
+			"%s has the permissions %04o, so that other users can reach the ChatGPT sign-in; run `chmod go= %s`, and %s if "+
+				"they may have read it",
 			name,
 			got,
 			name,

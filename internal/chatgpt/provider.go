@@ -175,7 +175,8 @@ var explanations = []struct {
 	},
 }
 
-const workspaceLimit = "your part of the plan of your ChatGPT workspace is used up; an administrator of the workspace can allow more in its settings, " +
+const workspaceLimit = "your part of the plan of your ChatGPT workspace is used up; an administrator of the workspace can " +
+	"allow more in its settings, " +
 	"and you can see your usage at " + UsageURL
 
 // ineligible reports whether another token would be refused too.

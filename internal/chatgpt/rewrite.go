@@ -53,7 +53,11 @@ func rewrite(r *llm.Request, c *llm.Call) error {
 // check reports settings that the caller asked for and that plans do not allow.
 func check(r *llm.Request) error {
 	no := func(what string) error {
-		return llm.Errorf(llm.ErrConfiguration, "", "%s cannot be set with a ChatGPT plan; omit it, or use provider openai with an API key", what)
+		return llm.Errorf(
+			llm.ErrConfiguration, "",
+			"%s cannot be set with a ChatGPT plan; omit it, or use provider openai with an API key",
+			what,
+		)
 	}
 	switch {
 	case r.Temperature != nil:

@@ -267,7 +267,14 @@ func eventJSON(ev llm.StreamEvent) any {
 	case llm.Raw:
 		return object{"type": "raw", "event": ev.Type, "data": string(ev.Data)}
 	case llm.Retry:
-		return object{"type": "retry", "attempt": ev.Attempt, "max": ev.Max, "delay_ms": ev.Delay.Milliseconds(), "discard": ev.Discard, "error": newErrorJSON(ev.Err)}
+		return object{
+			"type":     "retry",
+			"attempt":  ev.Attempt,
+			"max":      ev.Max,
+			"delay_ms": ev.Delay.Milliseconds(),
+			"discard":  ev.Discard,
+			"error":    newErrorJSON(ev.Err),
+		}
 	case llm.Finish:
 		return object{"type": "finish", "response": newAnswerJSON(ev.Response, nil)}
 	}

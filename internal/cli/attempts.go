@@ -286,7 +286,10 @@ func (a attempts) ask(ctx context.Context, cmd *cobra.Command, h Host, list []*a
 			return res.Cost, nil
 		}
 	}
-	return nil, fmt.Errorf("%s chose attempt %d, which does not exist; the attempts are kept, see \"reins worktrees list\"", a.judge, v.Best)
+	return nil, fmt.Errorf(
+		"%s chose attempt %d, which does not exist; the attempts are kept, see \"reins worktrees list\"",
+		a.judge, v.Best,
+	)
 }
 
 // finish saves the chosen attempt as a branch, deletes the others, and prints the result. If none was chosen, all are kept.

@@ -89,7 +89,10 @@ func (o *compactCommand) prepare(h Host, place saved) (err error) {
 // why explains why a session was not compacted.
 func (o compactCommand) why(s *agent.Session, err error) error {
 	if !o.noModel && shrinksWithoutModel(s.Messages()) {
-		return fmt.Errorf("session %s is too short to summarize; run \"reins compact %s --no-model\" to drop old tool results", s.ID(), s.ID())
+		return fmt.Errorf(
+			"session %s is too short to summarize; run \"reins compact %s --no-model\" to drop old tool results",
+			s.ID(), s.ID(),
+		)
 	}
 	return fmt.Errorf("session %s: %w", s.ID(), err)
 }

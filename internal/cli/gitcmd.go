@@ -29,8 +29,10 @@ type repo struct {
 
 // readingGit are options with which git runs no hooks, monitors, pagers and signature checks.
 var readingGit = []string{
-	"--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.hooksPath=" + os.DevNull,
-	"-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "color.ui=false",
+	"--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
+	"-c", "core.hooksPath=" + os.DevNull,
+	"-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	"-c", "color.ui=false",
 	"-c", "diff.ignoreSubmodules=dirty", "-c", "i18n.logOutputEncoding=UTF-8",
 }
 
@@ -90,7 +92,11 @@ func (r repo) overrides() (env []string) {
 		return nil
 	}
 	for i := 0; i+1 < len(r.settings); i += 2 {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, r.settings[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, r.settings[i+1]))
+		env = append(
+			env,
+			fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, r.settings[i]),
+			fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, r.settings[i+1]),
+		)
 	}
 	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(r.settings)/2))
 }
@@ -163,7 +169,10 @@ func (r repo) checkFilters(ctx context.Context, h Host) error {
 	}
 	why, err := r.filters(ctx)
 	if err == nil && why != "" {
-		err = usagef("git might run a program that the repository configures: %s; review it, and trust the project with \"reins trust\"", why)
+		err = usagef(
+			"git might run a program that the repository configures: %s; review it, and trust the project with \"reins trust\"",
+			why,
+		)
 	}
 	return err
 }

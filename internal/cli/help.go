@@ -28,19 +28,24 @@ type flagGroup struct {
 var flagGroups = []flagGroup{
 	{
 		"Model",
-		"profile-name provider model no-model effort thinking fallback base-url header response-timeout cache-ttl service-tier max-tokens catalogue",
+		"profile-name provider model no-model effort thinking fallback base-url header response-timeout cache-ttl service-tier " +
+			"max-tokens catalogue",
 	},
 	{
 		"Prompt and tools",
 		"file system append-system profile toolset tool-tier tool-allow tool-deny coder mcp-config no-mcp contract guardrails",
 	},
 	{"Permissions", "mode rules yes defer-approvals wait-for-approvals trust sandbox network writable allow-file"},
-	{"Session", "worktree attempts choose judge cwd continue resume fork session-id session no-save skip-damaged compact-at past-price-step"},
+	{
+		"Session",
+		"worktree attempts choose judge cwd continue resume fork session-id session no-save skip-damaged compact-at past-price-step",
+	},
 	{"Limits", "max-rounds max-turns budget timeout deadline max-duration max-retries"},
 	{"Server", "http token-file allow-host allow-origin"},
 	{
 		"Input and output",
-		"now inline plain output quiet verbose stream json json-schema all edit dry-run keep-running listen webhook-secret-env return-all-messages return-metrics log-metrics debug version",
+		"now inline plain output quiet verbose stream json json-schema all edit dry-run keep-running listen webhook-secret-env " +
+			"return-all-messages return-metrics log-metrics debug version",
 	},
 }
 

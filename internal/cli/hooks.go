@@ -42,12 +42,28 @@ func newHooksList(h Host) *cobra.Command {
 				return err
 			}
 			t := &show.Table{
-				Columns: []show.Column{{Title: "EVENT", Colour: show.Cyan}, {Title: "MATCHER"}, {Title: "COMMAND"}, {Title: "FROM"}, {Title: "STATE"}},
+				Columns: []show.Column{
+					{Title: "EVENT", Colour: show.Cyan},
+					{Title: "MATCHER"},
+					{Title: "COMMAND"},
+					{Title: "FROM"},
+					{Title: "STATE"},
+				},
 			}
 			for _, f := range list {
 				f.Command, f.Name = wire.Redact(f.Command), wire.Redact(f.Name)
 				if asJSON {
-					j := hookJSON{f.Event, f.Matcher, f.Command, f.Name, f.Timeout.Seconds(), f.OnError, f.Origin, f.Inactive == "", f.Inactive}
+					j := hookJSON{
+						f.Event,
+						f.Matcher,
+						f.Command,
+						f.Name,
+						f.Timeout.Seconds(),
+						f.OnError,
+						f.Origin,
+						f.Inactive == "",
+						f.Inactive,
+					}
 					if err := printJSON(h.Stdout, j); err != nil {
 						return err
 					}

@@ -155,7 +155,12 @@ func sampleInput(e hook.Event, prompt string) hook.Input {
 // hookAnswer returns everything that a hook said.
 func hookAnswer(d event.Hook) string {
 	var parts []string
-	for _, p := range []struct{ what, text string }{{"", d.Reason}, {"input: ", string(d.Input)}, {"for the user: ", strings.TrimPrefix(d.Title+": "+d.Message, ": ")}, {"for the model: ", d.Context}} {
+	for _, p := range []struct{ what, text string }{
+		{"", d.Reason},
+		{"input: ", string(d.Input)},
+		{"for the user: ", strings.TrimPrefix(d.Title+": "+d.Message, ": ")},
+		{"for the model: ", d.Context},
+	} {
 		if p.text != "" {
 			parts = append(parts, p.what+p.text)
 		}

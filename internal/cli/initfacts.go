@@ -56,7 +56,8 @@ func findFacts(ctx context.Context, dir string) facts {
 		if top, _, below := strings.Cut(name, "/"); below {
 			tops[top]++
 		}
-		if strings.HasPrefix(name, ".github/workflows/") || name == ".gitlab-ci.yml" || name == ".circleci/config.yml" || name == "Jenkinsfile" {
+		if strings.HasPrefix(name, ".github/workflows/") || name == ".gitlab-ci.yml" || name == ".circleci/config.yml" ||
+			name == "Jenkinsfile" {
 			f.checks = append(f.checks, name)
 		}
 	}

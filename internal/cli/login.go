@@ -166,7 +166,8 @@ it in the settings of ChatGPT.`,
 			case !revoked:
 				notef(
 					h,
-					"deleted the tokens, but OpenAI did not confirm that they are invalid; to be sure, disconnect Reins in the settings of ChatGPT",
+					"deleted the tokens, but OpenAI did not confirm that they are invalid; to be sure, disconnect Reins in the "+
+						"settings of ChatGPT",
 				)
 			default:
 				notef(h, "signed out from ChatGPT")

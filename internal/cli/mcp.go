@@ -114,11 +114,24 @@ func newMCPList(h Host) *cobra.Command {
 				return err
 			}
 			t := &show.Table{
-				Columns: []show.Column{{Title: "SERVER", Colour: show.Cyan}, {Title: "TYPE"}, {Title: "TARGET"}, {Title: "FROM"}, {Title: "STATE"}},
+				Columns: []show.Column{
+					{Title: "SERVER", Colour: show.Cyan},
+					{Title: "TYPE"},
+					{Title: "TARGET"},
+					{Title: "FROM"},
+					{Title: "STATE"},
+				},
 			}
 			for _, f := range list {
 				if asJSON {
-					j := serverJSON{f.Name, transport(f), target(f), f.Origin, stateOf(f) == "active", strings.TrimPrefix(stateOf(f), "active")}
+					j := serverJSON{
+						f.Name,
+						transport(f),
+						target(f),
+						f.Origin,
+						stateOf(f) == "active",
+						strings.TrimPrefix(stateOf(f), "active"),
+					}
 					if err := printJSON(h.Stdout, j); err != nil {
 						return err
 					}

@@ -50,12 +50,20 @@ command. If the command changes, Reins asks again.`,
 					continue
 				}
 				if name, _ := f.Launcher(); name == "" && allowed {
-					return usagef("server %s is not started by a program such as npx or docker; use --unconfined in \"reins mcp add\"", f.Name)
+					return usagef(
+						"server %s is not started by a program such as npx or docker; use --unconfined in \"reins mcp add\"",
+						f.Name,
+					)
 				}
 				if err := p.AllowServer(f, allowed); err != nil {
 					return err
 				}
-				notef(h, "%s in this project: %s", map[bool]string{true: "runs outside the sandbox", false: "is not used"}[allowed], f.Command())
+				notef(
+					h,
+					"%s in this project: %s",
+					map[bool]string{true: "runs outside the sandbox", false: "is not used"}[allowed],
+					f.Command(),
+				)
 			}
 			return nil
 		},

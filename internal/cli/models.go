@@ -37,7 +37,9 @@ func (c *connection) flags(h Host, cmd *cobra.Command) {
 		&c.provider,
 		"provider",
 		"",
-		"model provider: openai, anthropic, gemini, chat, local, bedrock, vertex, azure, azure-chat, chatgpt, one that \"reins providers list\" shows, or one from your configuration (default: the session's, if any, or the configured one, or chosen by --model or by the API keys that are set)",
+		"model provider: openai, anthropic, gemini, chat, local, bedrock, vertex, azure, azure-chat, chatgpt, one that \"reins "+
+			"providers list\" shows, or one from your configuration (default: the session's, if any, or the configured one, or "+
+			"chosen by --model or by the API keys that are set)",
 	)
 	f.StringVar(&c.model, "model", "", "model to use (default: the session's, if any, or the configured one, or the provider's default)")
 	f.StringVar(&c.baseURL, "base-url", "", "`URL` of the API (default: the provider's)")
@@ -46,7 +48,8 @@ func (c *connection) flags(h Host, cmd *cobra.Command) {
 		&c.responseTimeout,
 		"response-timeout",
 		"",
-		"maximum `DURATION` until the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers that are not streamed)",
+		"maximum `DURATION` until the first byte of an answer, such as 20m (default: 5m, and 15m for local servers and answers "+
+			"that are not streamed)",
 	)
 	f.StringVar(
 		&c.profileName,

@@ -60,7 +60,10 @@ func updateModels(ctx context.Context, h Host, source string, prices bool) error
 		case listed && old.ID == m.ID && len(priceDiffs(old.Price.At(now), m.Price)) > 0:
 			differ++
 			if prices {
-				out.Prices = append(out.Prices, modelfile.Price{Provider: m.Provider, ID: m.ID, Price: mergedPrice(old.Price.At(now), m.Price)})
+				out.Prices = append(
+					out.Prices,
+					modelfile.Price{Provider: m.Provider, ID: m.ID, Price: mergedPrice(old.Price.At(now), m.Price)},
+				)
 				fmt.Fprintf(h.Stdout, "changed %s/%s: %s\n", m.Provider, m.ID, strings.Join(priceDiffs(old.Price.At(now), m.Price), ", "))
 			}
 		}

@@ -263,7 +263,10 @@ func (o *run) sessionFlags(f *pflag.FlagSet) {
 		"",
 		"accept signed webhooks at `ADDR`, such as 127.0.0.1:8080, as messages to the agent; implies --keep-running",
 	)
-	f.StringVar(&o.secretEnv, "webhook-secret-env", "REINS_WEBHOOK_SECRET", "environment variable `VAR` with the webhook secret for --listen")
+	f.StringVar(
+		&o.secretEnv, "webhook-secret-env", "REINS_WEBHOOK_SECRET",
+		"environment variable `VAR` with the webhook secret for --listen",
+	)
 }
 
 // complete defines how shells complete the flags.

@@ -31,7 +31,8 @@ func (o *boxFlags) flags(cmd *cobra.Command) {
 		&o.mode,
 		"sandbox",
 		"",
-		"what commands and file tools can write: read-only (nothing), workspace-write or off (default: workspace-write where the system can enforce it)",
+		"what commands and file tools can write: read-only (nothing), workspace-write or off (default: workspace-write where "+
+			"the system can enforce it)",
 	)
 	f.Var(&o.network, "network", "let commands in the sandbox use the network, or only reach `HOSTS` such as github.com,*.npmjs.org")
 	f.Lookup("network").NoOptDefVal = "true"
@@ -197,7 +198,8 @@ func readingCheck(s sandbox.Support) check {
 	return check{
 		"reading",
 		stateOK,
-		"commands that only read can change nothing, and read only the project, system files and tools; credentials are hidden from all commands",
+		"commands that only read can change nothing, and read only the project, system files and tools; credentials are hidden " +
+			"from all commands",
 	}
 }
 
@@ -255,7 +257,8 @@ func (h Host) keyCheck() check {
 		return check{
 			"keys",
 			stateNone,
-			"no API key is set; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or another variable that \"reins providers list\" shows, or use a local server",
+			"no API key is set; set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or another variable that \"reins " +
+				"providers list\" shows, or use a local server",
 		}
 	}
 	return check{"keys", stateOK, strings.Join(found, ", ")}

@@ -45,7 +45,10 @@ func chooseSession(ctx context.Context, h Host, sessions *session.Manager, args 
 func latestSession(ctx context.Context, h Host, sessions *session.Manager, dir, command string) (event.Meta, error) {
 	m, above, err := sessions.Nearest(ctx, dir)
 	if err == nil && above {
-		return event.Meta{}, usagef("no session for this directory; for session %s of %s, run \"%s %s\"", m.ID, shortDir(h, m.Dir), command, m.ID)
+		return event.Meta{}, usagef(
+			"no session for this directory; for session %s of %s, run \"%s %s\"",
+			m.ID, shortDir(h, m.Dir), command, m.ID,
+		)
 	}
 	return m, explain(err)
 }

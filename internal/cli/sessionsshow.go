@@ -150,7 +150,14 @@ func (v *eventList) show(r event.Record) error {
 		agent = "[" + show.OneLine(r.Agent) + "] "
 	}
 	return v.line(
-		fmt.Sprintf("%5d  %s  %-18s  %s%s", r.Seq, r.Time.Local().Format(layout), show.OneLine(string(r.Kind())), agent, show.Event(r.Data)),
+		fmt.Sprintf(
+			"%5d  %s  %-18s  %s%s",
+			r.Seq,
+			r.Time.Local().Format(layout),
+			show.OneLine(string(r.Kind())),
+			agent,
+			show.Event(r.Data),
+		),
 	)
 }
 

@@ -73,7 +73,9 @@ func newSkillsList(h Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := &show.Table{Columns: []show.Column{{Title: "NAME", Colour: show.Cyan}, {Title: "FROM"}, {Title: "TOOLS"}, {Title: "DESCRIPTION"}}}
+			t := &show.Table{
+				Columns: []show.Column{{Title: "NAME", Colour: show.Cyan}, {Title: "FROM"}, {Title: "TOOLS"}, {Title: "DESCRIPTION"}},
+			}
 			for _, s := range r.All() {
 				if asJSON {
 					j := skillJSON{

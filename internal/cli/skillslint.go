@@ -118,7 +118,8 @@ func annotations(w io.Writer, reports []skill.Report) error {
 				level = "notice"
 			}
 			file := filepath.ToSlash(filepath.Join(r.Path, filepath.FromSlash(f.File)))
-			if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d::%s\n", level, commandValue.Replace(file), f.Line, commandText.Replace(f.Rule+": "+f.Message)); err != nil {
+			text := commandText.Replace(f.Rule + ": " + f.Message)
+			if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d::%s\n", level, commandValue.Replace(file), f.Line, text); err != nil {
 				return err
 			}
 		}

@@ -211,7 +211,8 @@ func (v *textView) note(prefix string, data event.Data) {
 		if text := show.Notice(d); text != "" {
 			v.line(prefix, text)
 		}
-	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd, event.Task, event.Team, event.Mail, event.Warning:
+	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd,
+		event.Task, event.Team, event.Mail, event.Warning:
 		v.line(prefix, show.Notice(d))
 	}
 }
@@ -400,7 +401,10 @@ func (v *textView) finish(r result) error {
 		took := time.Duration(r.DurationMS) * time.Millisecond
 		fmt.Fprintln(
 			v.side,
-			v.paint(show.Grey, fmt.Sprintf("%s · %s · %s · %s", r.Outcome, show.Plural(r.Turns, "turn"), v.status.usage(), show.Duration(took))),
+			v.paint(
+				show.Grey,
+				fmt.Sprintf("%s · %s · %s · %s", r.Outcome, show.Plural(r.Turns, "turn"), v.status.usage(), show.Duration(took)),
+			),
 		)
 	}
 	if r.Worktree != nil {

@@ -88,7 +88,9 @@ func newToolList(h Host) *cobra.Command {
 			if asJSON {
 				return printJSON(h.Stdout, r.Specs())
 			}
-			t := &show.Table{Columns: []show.Column{{Title: "TOOL", Colour: show.Cyan}, {Title: "PERMISSIONS", Max: 64}, {Title: "DESCRIPTION"}}}
+			t := &show.Table{
+				Columns: []show.Column{{Title: "TOOL", Colour: show.Cyan}, {Title: "PERMISSIONS", Max: 64}, {Title: "DESCRIPTION"}},
+			}
 			for _, s := range r.Specs() {
 				first, _, _ := strings.Cut(s.Description, ". ")
 				t.Add(s.Name, joinPermissions(s.Permissions), strings.TrimSuffix(first, "."))

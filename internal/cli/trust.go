@@ -144,7 +144,8 @@ func (h Host) projectProblems(root string) (list []string) {
 	for _, f := range servers {
 		if f.Unconfined() {
 			list = append(list, fmt.Sprintf("%s: MCP server %s is unconfined: it asks to run %s outside the sandbox; "+
-				"it is used only if mcp.unconfined in your configuration names it", project.ServersFile, show.OneLine(f.Name), show.OneLine(target(f))))
+				"it is used only if mcp.unconfined in your configuration names it", project.ServersFile,
+				show.OneLine(f.Name), show.OneLine(target(f))))
 		}
 	}
 	for _, n := range h.claudeNotes(root) {

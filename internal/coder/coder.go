@@ -266,7 +266,9 @@ func (q Request) constraints() string {
 	case len(q.AllowedFiles) == 0:
 		b.WriteString("\n\nNo file may be changed, created or deleted.")
 	default:
-		b.WriteString("\n\nOnly files that match one of these patterns may be changed, created or deleted: " + strings.Join(q.AllowedFiles, ", "))
+		b.WriteString(
+			"\n\nOnly files that match one of these patterns may be changed, created or deleted: " + strings.Join(q.AllowedFiles, ", "),
+		)
 	}
 	if b.Len() == 0 {
 		return ""
@@ -274,5 +276,6 @@ func (q Request) constraints() string {
 	return constraintsHead + b.String()
 }
 
-const constraintsHead = "# Constraints\n\nThe caller has set these constraints. They take precedence over the task. Make only changes within them, and do not extend the task. " +
+const constraintsHead = "# Constraints\n\nThe caller has set these constraints. They take precedence over the task. Make only " +
+	"changes within them, and do not extend the task. " +
 	"If they are unclear or contradict each other, or if the task cannot be done within them, stop and ask."

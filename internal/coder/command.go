@@ -72,7 +72,11 @@ func (r *run) program() (string, *failure) {
 	case len(args) == 0:
 		return "", failf(ConfigError, "coder.command is empty: set the program and its arguments")
 	case strings.ContainsRune(args[0], filepath.Separator) && !filepath.IsAbs(args[0]):
-		return "", failf(ConfigError, "coder.command: %s is a relative path; use an absolute path or the name of an installed program", args[0])
+		return "", failf(
+			ConfigError,
+			"coder.command: %s is a relative path; use an absolute path or the name of an installed program",
+			args[0],
+		)
 	}
 	path, err := exec.LookPath(args[0])
 	if err != nil {

@@ -181,7 +181,9 @@ func (r *run) result(f *failure) Result {
 	if r.request.AllMessages {
 		res.Messages = append([]json.RawMessage{}, r.messages...)
 		if r.dropped > 0 {
-			res.Messages = append([]json.RawMessage{json.RawMessage(fmt.Sprintf(`{"type":"omitted","messages":%d}`, r.dropped))}, res.Messages...)
+			res.Messages = append(
+				[]json.RawMessage{json.RawMessage(fmt.Sprintf(`{"type":"omitted","messages":%d}`, r.dropped))},
+				res.Messages...)
 		}
 	}
 	if r.request.Metrics {

@@ -51,9 +51,10 @@ const heartbeat = 10 * time.Second
 // whether it may run the command. Everything else is decided by the configuration of the session.
 func Tool(c Config) tool.Tool {
 	return tool.New(tool.Spec{
-		Name:        toolName,
-		Version:     "1.0.0",
-		Description: "Let a coding agent work on a task in a directory. Returns JSON: check success, keep SESSION_ID for the next call, and read result or error_kind.",
+		Name:    toolName,
+		Version: "1.0.0",
+		Description: "Let a coding agent work on a task in a directory. Returns JSON: check success, keep SESSION_ID for the " +
+			"next call, and read result or error_kind.",
 		Input:       json.RawMessage(schema),
 		SideEffects: "changes files and runs commands in the directory",
 		Permissions: []tool.Permission{tool.FSRead, tool.FSWrite, tool.FSDelete, tool.ProcExec, tool.NetConnect},

@@ -66,7 +66,10 @@ func (x *index) tool() tool.Tool {
 func (x *index) search(ctx context.Context, c *tool.Call, in searchIn) (tool.Result, error) {
 	query := terms(in.Query)
 	if len(query) == 0 || len(in.Query) > 1000 || len(in.Dirs) > 20 {
-		return tool.Failure(tool.ValidationError, "query must have words and at most 1000 bytes, and target_directories at most 20 entries."), nil
+		return tool.Failure(
+			tool.ValidationError,
+			"query must have words and at most 1000 bytes, and target_directories at most 20 entries.",
+		), nil
 	}
 	select {
 	case x.turn <- struct{}{}:
@@ -225,7 +228,8 @@ func (x *index) fallBack(ctx context.Context, e env.Environment, in searchIn, qu
 	res := result(&b, len(found), files, false)
 	res.Notes = []string{
 		fmt.Sprintf(
-			"The tree is too large for the index (more than %d files or %d MiB), so it was searched with grep. Pass target_directories for better results.",
+			"The tree is too large for the index (more than %d files or %d MiB), so it was searched with grep. Pass "+
+				"target_directories for better results.",
 			x.maxFiles,
 			x.maxBytes>>20,
 		),

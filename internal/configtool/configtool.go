@@ -23,7 +23,8 @@ func New(entries func() ([]config.Entry, error), file func() (config.File, error
 		SideEffects: "changes the user's configuration file",
 		Idempotent:  true,
 
-		Description: "Read a setting of this program and its origin, or all settings without a key. With a value, ask the user to change the setting for later runs.",
+		Description: "Read a setting of this program and its origin, or all settings without a key. With a value, ask the user " +
+			"to change the setting for later runs.",
 
 		Input: json.RawMessage(`{"type":"object","properties":{"key":{"type":"string","description":"such as model"},` +
 			`"value":{"type":["string","number","boolean"]}},"additionalProperties":false}`),

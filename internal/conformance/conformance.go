@@ -84,7 +84,11 @@ func (s Subject) request(unary bool) *llm.Request {
 		Unary:     unary,
 		Messages:  []llm.Message{llm.SystemText("Be brief."), llm.UserText("Look at the two files.")},
 		Tools: []llm.ToolDef{
-			{Name: "read_file", Description: "Reads a file.", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
+			{
+				Name:        "read_file",
+				Description: "Reads a file.",
+				Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
+			},
 			{Name: "list_dir", Description: "Lists a directory.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)},
 		},
 	}

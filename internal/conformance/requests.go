@@ -14,7 +14,8 @@ import (
 )
 
 // pixel is a PNG of one pixel.
-const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xff\xff\xff\x7f\x00\t\xfb\x03\xfd*\x86\xe3\x8a\x00\x00\x00\x00IEND\xaeB`\x82"
+const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" +
+	"\x00\x00\x00\rIDATx\x9cc\xf8\xff\xff\xff\x7f\x00\t\xfb\x03\xfd*\x86\xe3\x8a\x00\x00\x00\x00IEND\xaeB`\x82"
 
 // conversation plays tool rounds against the strict server: thinking with state, parallel calls, a failed result,
 // an image in a result, and a user message after results.
@@ -140,12 +141,19 @@ func (s Subject) refusedPart(t *testing.T) {
 
 // oddArguments returns calls with invalid arguments to the model, which the server must accept.
 func (s Subject) oddArguments(t *testing.T) {
-	for _, arguments := range []string{"", " ", "{}", `{"path":"a"}`, `{"path":"a`, `{"path":`, "{", "[1,2]", `"text"`, "null", "7", "not json", `{"a":1}{"b":2}`, "\x00\xff", "*** Begin Patch\n"} {
+	for _, arguments := range []string{
+		"", " ", "{}", `{"path":"a"}`, `{"path":"a`, `{"path":`, "{", "[1,2]", `"text"`, "null", "7", "not json",
+		`{"a":1}{"b":2}`, "\x00\xff", "*** Begin Patch\n",
+	} {
 		for _, custom := range []bool{false, true} {
 			call := llm.ToolCall{ID: "call_1", Name: "read_file", Arguments: arguments, Custom: custom}
 			r := s.start(t, llm.Limits{}, llmtest.Say("fine"))
 			req := s.request(false)
-			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{call}}, llm.ToolResults(llm.TextResult(call, "Error: bad arguments", true)))
+			req.Messages = append(
+				req.Messages,
+				llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{call}},
+				llm.ToolResults(llm.TextResult(call, "Error: bad arguments", true)),
+			)
 			if _, err := verified(r.Stream(t.Context(), req)); err != nil {
 				t.Errorf("arguments %q (custom: %v): %v", arguments, custom, err)
 			}

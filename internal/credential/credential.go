@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// inHome are, with "~" for a space, files and directories in a home directory that hold credentials or private data: keys, tokens of clouds,
-// package registries and agents, password stores, browser profiles and shell histories.
+// inHome are, with "~" for a space, files and directories in a home directory that hold credentials or private data:
+// keys, tokens for clouds, package registries and agents, password stores, browser profiles and shell histories.
 var inHome = strings.Fields(`
 	.ssh .gnupg .netrc _netrc .git-credentials .config/git/credentials .config/gh .config/glab-cli .config/hub
 	.aws .azure .kube .config/gcloud .config/doctl .oci .aliyun .bluemix .config/configstore .config/heroku .boto .s3cfg

@@ -75,7 +75,10 @@ func (r Result) Note() string {
 	var what string
 	switch r.Match {
 	case AlreadyApplied:
-		return fmt.Sprintf("Nothing was changed: old_string is not in the file, and new_string already is, at line %d.", r.Changes[0].FirstLine)
+		return fmt.Sprintf(
+			"Nothing was changed: old_string is not in the file, and new_string already is, at line %d.",
+			r.Changes[0].FirstLine,
+		)
 	case Whitespace:
 		what = "white space"
 	case Lookalike:

@@ -352,7 +352,10 @@ func queue(t *testing.T, r *rig) {
 }
 
 func question(t *testing.T, r *rig) {
-	r.play(llmtest.Call("ask_user", `{"question":"Which colour?","options":[{"label":"red"},{"label":"blue"}]}`), llmtest.Say("Blue it is."))
+	r.play(
+		llmtest.Call("ask_user", `{"question":"Which colour?","options":[{"label":"red"},{"label":"blue"}]}`),
+		llmtest.Say("Blue it is."),
+	)
 	r.check(r.Submit(t.Context(), session.Input{Text: "Paint it"}))
 	if out := r.done(); out.Status != event.StatusAwaitingInput {
 		t.Fatalf("the outcome is %+v", out)

@@ -234,7 +234,11 @@ func (p *Proxy) judge(ctx context.Context, hostport string) ([]netip.Addr, int, 
 	if len(addrs) == 0 && len(found) > 0 {
 		a := found[0].WithZone("").Unmap()
 		kind, _ := netaddr.Kind(a)
-		return nil, 0, p.refuse(show(host, port)+","+show(a.String(), port), "%s is %s, %s address, which must be listed too", host, a, kind)
+		return nil, 0, p.refuse(
+			show(host, port)+","+show(a.String(), port),
+			"%s is %s, %s address, which must be listed too",
+			host, a, kind,
+		)
 	}
 	return addrs, port, nil
 }

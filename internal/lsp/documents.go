@@ -76,7 +76,8 @@ func (c *client) send(ctx context.Context, path string) (d document, err error) 
 		open.text, open.sent = t.s, c.publications()
 		id := c.id(path)
 		id["version"] = open.version
-		err := c.conn.notify("textDocument/didChange", map[string]any{"textDocument": id, "contentChanges": []any{map[string]any{"text": t.s}}})
+		changes := []any{map[string]any{"text": t.s}}
+		err := c.conn.notify("textDocument/didChange", map[string]any{"textDocument": id, "contentChanges": changes})
 		return *open, err
 	}
 	if len(c.docs) >= maxDocuments {
@@ -182,7 +183,10 @@ func (c *client) scan(ctx context.Context) (events []any) {
 		patterns = append(patterns, "*."+s)
 	}
 	found, err := search.Glob(ctx, c.env, search.GlobQuery{
-		Pattern: "**/{" + strings.Join(append(patterns, c.server.Files...), ",") + "}", Path: c.root, Limit: maxFiles, Timeout: 5 * time.Second,
+		Pattern: "**/{" + strings.Join(append(patterns, c.server.Files...), ",") + "}",
+		Path:    c.root,
+		Limit:   maxFiles,
+		Timeout: 5 * time.Second,
 	})
 	if err != nil || found.Summary.Partial {
 		c.files = nil

@@ -224,7 +224,12 @@ func (w *Workspace) WorkspaceSymbols(ctx context.Context, p Point, query string)
 			if s.Location != nil {
 				all = append(
 					all,
-					Symbol{Location: r.location(*s.Location), Name: clean(s.Name, 200), Kind: kindName(s.Kind), Container: clean(s.Container, 200)},
+					Symbol{
+						Location:  r.location(*s.Location),
+						Name:      clean(s.Name, 200),
+						Kind:      kindName(s.Kind),
+						Container: clean(s.Container, 200),
+					},
 				)
 			}
 		}

@@ -178,7 +178,8 @@ func diagnoseTypeScript(ctx context.Context, c *client, path string) (all []diag
 			}
 		}
 		arguments := []any{command, map[string]any{"file": uriOf(c.paths, path)}, map[string]any{}}
-		if err := c.request(ctx, "workspace/executeCommand", map[string]any{"command": "typescript.tsserverRequest", "arguments": arguments}, &got); err != nil {
+		params := map[string]any{"command": "typescript.tsserverRequest", "arguments": arguments}
+		if err := c.request(ctx, "workspace/executeCommand", params, &got); err != nil {
 			return nil, err
 		}
 		for _, d := range got.Body {

@@ -148,7 +148,8 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in query) (tool.Result, e
 	if !ok {
 		return tool.Failure(
 			tool.ValidationError,
-			"Unknown operation %q. Use definition, references, implementation, hover, symbols, workspace_symbols, rename, incoming_calls, outgoing_calls or diagnostics.",
+			"Unknown operation %q. Use definition, references, implementation, hover, symbols, workspace_symbols, rename, "+
+				"incoming_calls, outgoing_calls or diagnostics.",
 			in.Operation,
 		), nil
 	}

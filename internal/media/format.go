@@ -95,7 +95,10 @@ func formatOf(data []byte) (format, error) {
 			Message: "not an image in a known format; send it as text or as a document, or convert it to PNG",
 		}
 	default:
-		return format{}, &Error{Reason: Unsupported, Message: fmt.Sprintf("images of type %s are not supported; convert it to PNG or JPEG", mime)}
+		return format{}, &Error{
+			Reason:  Unsupported,
+			Message: fmt.Sprintf("images of type %s are not supported; convert it to PNG or JPEG", mime),
+		}
 	}
 }
 

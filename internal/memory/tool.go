@@ -30,7 +30,8 @@ type updateIn struct {
 
 const updateSchema = `{"type":"object","properties":{"action":{"enum":["create","update","delete"]},` +
 	`"title":{"type":"string","description":"short title"},"content":{"type":"string","description":"the note, in Markdown"},` +
-	`"id":{"type":"string","description":"id of the note to update or delete"},"scope":{"enum":["project","user"],"description":"default project"},` +
+	`"id":{"type":"string","description":"id of the note to update or delete"},"scope":{"enum":["project","user"],` +
+	`"description":"default project"},` +
 	`"knowledge_to_store":{"type":"string"},"existing_knowledge_id":{"type":"string"}},"required":["action"],"additionalProperties":false}`
 
 // Tool returns update_memory. It refuses notes with secrets that the redactor knows.
@@ -82,7 +83,10 @@ func (m memory) update(ctx context.Context, _ *tool.Call, in updateIn) (res tool
 		if err != nil {
 			return err
 		}
-		res = tool.Success("%sd the note %q (id: %s) in the %s memory.", strings.ToUpper(in.Action[:1])+in.Action[1:], n.Title, n.ID, in.scope())
+		res = tool.Success(
+			"%sd the note %q (id: %s) in the %s memory.",
+			strings.ToUpper(in.Action[:1])+in.Action[1:], n.Title, n.ID, in.scope(),
+		)
 		res.Fields = map[string]any{"id": n.ID, "scope": string(in.scope())}
 		res.Artifacts.FilesChanged = []string{m.real(in.scope())}
 		return nil

@@ -67,7 +67,11 @@ func (c claude) read() tool.Tool {
 	return tools.Over(spec, c.Read, claudeReadIn.read, func(ctx context.Context, call *tool.Call, in claudeReadIn) (tool.Result, error) {
 		if in.Pages != "" {
 			return claudeFailed(
-				tool.Errorf(tool.UnsupportedMedia, "Pages of %s cannot be read. Convert the PDF with a command such as pdftotext.", in.Path),
+				tool.Errorf(
+					tool.UnsupportedMedia,
+					"Pages of %s cannot be read. Convert the PDF with a command such as pdftotext.",
+					in.Path,
+				),
 			)
 		}
 		page, err := c.Read.Do(ctx, call, in.read())
@@ -211,7 +215,8 @@ func (c claude) bash() tool.Tool {
 		c.Run.Spec,
 		"Bash",
 		fmt.Sprintf("Run a shell command. Standard input is empty. Each command runs in a new shell in the working directory. "+
-			"It is stopped after timeout milliseconds (default %d, at most %d).", c.Timeouts.Default.Milliseconds(), c.Timeouts.Max.Milliseconds()),
+			"It is stopped after timeout milliseconds (default %d, at most %d).", c.Timeouts.Default.Milliseconds(),
+			c.Timeouts.Max.Milliseconds()),
 		claudeLimit(claudeBashChars),
 	)
 	return tools.Over(spec, c.Run, claudeBashIn.command, func(ctx context.Context, call *tool.Call, in claudeBashIn) (tool.Result, error) {
@@ -221,7 +226,10 @@ func (c claude) bash() tool.Tool {
 			if err != nil {
 				return claudeFailed(err)
 			}
-			res := tool.Success("The command runs in the background with ID %s. Read its output with TaskOutput; stop it with TaskStop.", p.ID)
+			res := tool.Success(
+				"The command runs in the background with ID %s. Read its output with TaskOutput; stop it with TaskStop.",
+				p.ID,
+			)
 			res.Fields, res.Artifacts = p.Fields(), ran
 			return res, nil
 		}
@@ -294,7 +302,10 @@ func (c claude) glob() tool.Tool {
 				lines = []string{"No files found"}
 			}
 			if found.Summary.Partial {
-				lines = append(lines, fmt.Sprintf("(The list is incomplete: %s. Use a more specific path or pattern.)", found.Summary.Reason))
+				lines = append(
+					lines,
+					fmt.Sprintf("(The list is incomplete: %s. Use a more specific path or pattern.)", found.Summary.Reason),
+				)
 			}
 			return tool.Result{
 				Output: tool.Text(strings.Join(lines, "\n")),

@@ -77,7 +77,10 @@ func (g gemini) read() tool.Tool {
 	)
 	return tools.Over(spec, g.Read, geminiReadIn.read, func(ctx context.Context, c *tool.Call, in geminiReadIn) (tool.Result, error) {
 		if in.Start < 0 || in.End < 0 || in.End > 0 && in.End < in.Start {
-			return tool.Failure(tool.ValidationError, "start_line and end_line must be at least 1, and end_line not before start_line."), nil
+			return tool.Failure(
+				tool.ValidationError,
+				"start_line and end_line must be at least 1, and end_line not before start_line.",
+			), nil
 		}
 		page, err := g.Read.Do(ctx, c, in.read())
 		switch {
@@ -113,7 +116,8 @@ func geminiPage(page tools.Page) string {
 		return text
 	}
 	return fmt.Sprintf("IMPORTANT: The file content has been truncated.\nStatus: Showing lines %d-%d of %d total lines.\n"+
-		"Action: Read other parts with start_line and end_line.\n\n--- FILE CONTENT (truncated) ---\n%s", page.First, page.Last(), page.Total, text)
+		"Action: Read other parts with start_line and end_line.\n\n--- FILE CONTENT (truncated) ---\n%s", page.First,
+		page.Last(), page.Total, text)
 }
 
 type geminiReplaceIn struct {
@@ -188,7 +192,8 @@ func geminiWritten(_ context.Context, _ *tool.Call, _ writeIn, w tools.Written) 
 }
 
 // omission matches a placeholder for omitted code.
-var omission = lazy.Regexp(`(?i)^[\s/#*(<!-]*(\.{3}|…)?\s*(the\s+)?(rest of|remaining|existing|unchanged)\s+[\w\s]+?(\.{3}|…)?[\s*/)>-]*$`)
+var omission = lazy.Regexp(`(?i)^[\s/#*(<!-]*(\.{3}|…)?\s*(the\s+)?(rest of|remaining|existing|unchanged)\s+[\w\s]+?` +
+	`(\.{3}|…)?[\s*/)>-]*$`)
 
 // complete rejects text with a placeholder for omitted code, unless the old text has the same line.
 func complete(arg, text, old string) error {
@@ -272,9 +277,10 @@ func (in geminiListIn) list() tools.List { return tools.List{Path: in.Path, Igno
 
 func (g gemini) list() tool.Tool {
 	spec := geminiSpec(g.List.Spec, "list_directory", "List the entries of a directory, directories first.")
-	return present(spec, g.List, geminiListIn.list, nil, func(_ context.Context, _ *tool.Call, in geminiListIn, l tools.Listing) tool.Result {
+	show := func(_ context.Context, _ *tool.Call, in geminiListIn, l tools.Listing) tool.Result {
 		return geminiText(geminiListing(in.Path, l), l.Fields())
-	})
+	}
+	return present(spec, g.List, geminiListIn.list, nil, show)
 }
 
 func geminiListing(dir string, l tools.Listing) string {

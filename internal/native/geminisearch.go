@@ -159,7 +159,13 @@ func (g gemini) glob() tool.Tool {
 			info := c.Env.Info()
 			recentFirst(found.Files, time.Now().Add(-24*time.Hour))
 			var b strings.Builder
-			fmt.Fprintf(&b, "Found %s for the pattern %q in %s:\n", tools.Plural(len(found.Files), "file"), in.Pattern, tools.OrHere(in.Dir))
+			fmt.Fprintf(
+				&b,
+				"Found %s for the pattern %q in %s:\n",
+				tools.Plural(len(found.Files), "file"),
+				in.Pattern,
+				tools.OrHere(in.Dir),
+			)
 			for _, f := range found.Files {
 				b.WriteString(info.Paths().Abs(info.Dir, f.Path) + "\n")
 			}

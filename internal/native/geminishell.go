@@ -87,7 +87,10 @@ func (g gemini) background(ctx context.Context, c *tool.Call, in geminiShellIn) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	text := fmt.Sprintf("The command runs in the background with id %s (PID %d). See shell_output, shell_input and shell_stop.", p.ID, p.PID)
+	text := fmt.Sprintf(
+		"The command runs in the background with id %s (PID %d). See shell_output, shell_input and shell_stop.",
+		p.ID, p.PID,
+	)
 	if in.Delay > 0 {
 		first, err := g.Output.Do(ctx, c, tools.Output{ID: p.ID, WaitMS: int64(in.Delay)})
 		if err != nil {

@@ -80,7 +80,8 @@ func (u *updater) place(h hunk, number int) error {
 	if start == 0 && !h.endOfFile && len(old) > 0 {
 		if others := u.others(h, old, how, at); len(others) > 0 {
 			u.note(
-				"%s, hunk %d matched several places; it was applied at line %d, the first, and would also fit at line %s. Check that this is the right place.",
+				"%s, hunk %d matched several places; it was applied at line %d, the first, and would also fit at line %s. "+
+					"Check that this is the right place.",
 				u.path,
 				number,
 				at+1,

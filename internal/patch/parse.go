@@ -128,7 +128,11 @@ func (p *parser) operation() (Op, error) {
 	if strings.TrimSpace(p.lines[start]) == endMarker {
 		return Op{}, p.errorf(start, "%q is followed by more text, expected it once, on the last line", endMarker)
 	}
-	return Op{}, p.errorf(start, "found %s, expected %q, %q or %q with a path", quote(p.lines[start]), addMarker, deleteMarker, updateMarker)
+	return Op{}, p.errorf(
+		start,
+		"found %s, expected %q, %q or %q with a path",
+		quote(p.lines[start]), addMarker, deleteMarker, updateMarker,
+	)
 }
 
 // addedLines reads a new file's content.

@@ -306,7 +306,8 @@ var glyphs = sync.OnceValue(func() map[string]string {
 
 // accents maps the names of accents to combining characters.
 var accents = map[string]string{
-	"grave": "\u0300", "acute": "\u0301", "circumflex": "\u0302", "tilde": "\u0303", "dieresis": "\u0308", "ring": "\u030a", "cedilla": "\u0327", "caron": "\u030c",
+	"grave": "\u0300", "acute": "\u0301", "circumflex": "\u0302", "tilde": "\u0303", "dieresis": "\u0308", "ring": "\u030a",
+	"cedilla": "\u0327", "caron": "\u030c",
 }
 
 // glyph returns the character with a glyph name, or "" if it is unknown.

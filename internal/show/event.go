@@ -172,7 +172,8 @@ func shared(data event.Data) string {
 		}
 		return fmt.Sprintf("team %s %s: %s", OneLine(d.Name), OneLine(string(d.Status)), Summary(strings.Join(names, ", ")))
 	case event.Mail:
-		return fmt.Sprintf("%s from %s to %s: %s", OneLine(string(d.Type)), OneLine(d.From), Summary(strings.Join(d.To, ", ")), Summary(d.Content))
+		to := Summary(strings.Join(d.To, ", "))
+		return fmt.Sprintf("%s from %s to %s: %s", OneLine(string(d.Type)), OneLine(d.From), to, Summary(d.Content))
 	}
 	return ""
 }

@@ -86,7 +86,8 @@ func (f files) planPatch(ctx context.Context, e env.Environment, in Patch) (plan
 	if a, b := sameFile(ctx, e, p.Ops); a != "" {
 		return plan, nil, tool.Errorf(
 			tool.EditConflict,
-			"%s and %s are the same file, and nothing was changed. Put all changes to a file under one name. To change only the letter case of a name, use mv.",
+			"%s and %s are the same file, and nothing was changed. Put all changes to a file under one name. To change only "+
+				"the letter case of a name, use mv.",
 			a,
 			b,
 		)
@@ -95,7 +96,8 @@ func (f files) planPatch(ctx context.Context, e env.Environment, in Patch) (plan
 	if err != nil && len(plan.Ops) == 0 {
 		outcome := "Nothing was changed."
 		if f.config.Redacted && secret.Added(nil, []byte(in.Patch)) != "" {
-			outcome += " A placeholder such as [redacted:KIND] stands for a secret in the file and does not match it; choose lines without it, or use a command."
+			outcome += " A placeholder such as [redacted:KIND] stands for a secret in the file and does not match it; choose " +
+				"lines without it, or use a command."
 		}
 		return plan, nil, patchFailed(err, outcome)
 	}

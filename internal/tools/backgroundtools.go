@@ -38,7 +38,8 @@ func processSpec(spec tool.Spec, properties string) tool.Spec {
 	spec.Version, spec.Limit = "1.0.0", shellLimit()
 	spec.Input = fmt.Appendf(
 		nil,
-		`{"type":"object","properties":{"id":{"type":["string","integer"],"description":"id returned by shell"}%s},"required":["id"],"additionalProperties":false}`,
+		`{"type":"object","properties":{"id":{"type":["string","integer"],"description":"id returned by shell"}%s},`+
+			`"required":["id"],"additionalProperties":false}`,
 		properties,
 	)
 	spec.Output = payload(

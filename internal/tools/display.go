@@ -10,7 +10,8 @@ import (
 
 const displaySchema = `{"type":"object","properties":{"content":{"type":"string","minLength":1},` +
 	`"level":{"enum":["info","success","warning","error","progress"]},"title":{"type":"string"},` +
-	`"thought":{"type":"string","description":"why"},"evidence":{"type":"array","items":{"type":"string"},"description":"such as file:line"}},` +
+	`"thought":{"type":"string","description":"why"},"evidence":{"type":"array","items":{"type":"string"},` +
+	`"description":"such as file:line"}},` +
 	`"required":["content"],"additionalProperties":false}`
 
 // Display returns the tool that shows the user a message while the model works. The result contains the message; see

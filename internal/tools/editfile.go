@@ -19,7 +19,8 @@ func (f files) editFile() Op[Edit, Edited] {
 			Version: "1.0.0",
 
 			Description: f.readFirst(
-				"Replace an exact string in a file. old_string must occur exactly once unless replace_all is set. Nothing outside the replaced text changes.",
+				"Replace an exact string in a file. old_string must occur exactly once unless replace_all is set. Nothing " +
+					"outside the replaced text changes.",
 			),
 
 			Permissions: []tool.Permission{tool.FSRead, tool.FSWrite},

@@ -130,7 +130,8 @@ const fileTimeout = 30 * time.Second
 
 var errStuck = tool.Errorf(
 	tool.IOError,
-	"The file system did not respond in time. The file may be one that waits for data, such as a kernel log; read it with a command and a timeout.",
+	"The file system did not respond in time. The file may be one that waits for data, such as a kernel log; read it with a "+
+		"command and a timeout.",
 )
 
 // within runs f, but does not wait for it after ctx is done or the limit has passed. Some reads cannot be interrupted,

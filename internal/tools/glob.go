@@ -30,7 +30,8 @@ func globOp() Op[search.GlobQuery, search.GlobResult] {
 			Name:    "glob",
 			Version: "1.0.0",
 
-			Description: "Find files matching a glob pattern, newest first. Skips files excluded by .gitignore, and hidden files unless the pattern names them.",
+			Description: "Find files matching a glob pattern, newest first. Skips files excluded by .gitignore, and hidden " +
+				"files unless the pattern names them.",
 
 			Permissions: []tool.Permission{tool.FSRead},
 			ReadOnly:    true,

@@ -30,8 +30,10 @@ func UpdatePlan() tool.Tool {
 
 // todoSchema also accepts the lists of gemini-cli, whose items have a description.
 const todoSchema = `{"type":"object","properties":{"todos":{"type":"array","description":"the whole list","items":{"type":"object",` +
-	`"properties":{"content":{"type":"string"},"status":{"enum":["pending","in_progress","completed","cancelled","blocked"]},"activeForm":{"type":"string"}},` +
-	`"required":["status"],"anyOf":[{"required":["content"]},{"required":["description"]}]}}},"required":["todos"],"additionalProperties":false}`
+	`"properties":{"content":{"type":"string"},"status":{"enum":["pending","in_progress","completed","cancelled","blocked"]},` +
+	`"activeForm":{"type":"string"}},` +
+	`"required":["status"],"anyOf":[{"required":["content"]},{"required":["description"]}]}}},"required":["todos"],` +
+	`"additionalProperties":false}`
 
 // TodoWrite returns a variant of update_plan with a to-do list.
 func TodoWrite() tool.Tool {

@@ -20,7 +20,8 @@ func (f files) readFile() Op[Read, Page] {
 			Name:    "read_file",
 			Version: "1.0.0",
 
-			Description: "Read a file. Returns numbered lines. Images are shown if the model supports them; notebooks are shown cell by cell.",
+			Description: "Read a file. Returns numbered lines. Images are shown if the model supports them; notebooks are " +
+				"shown cell by cell.",
 
 			Permissions: []tool.Permission{tool.FSRead},
 			ReadOnly:    true,
@@ -84,7 +85,11 @@ func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 	file, err := textfile.Decode(data)
 	if err != nil {
 		f.saw(ctx, c.Env, in.Path, data)
-		return page, tool.Errorf(tool.BinaryFile, "%s cannot be read: %v. Inspect it with a program such as file, xxd or strings.", in.Path, err)
+		return page, tool.Errorf(
+			tool.BinaryFile,
+			"%s cannot be read: %v. Inspect it with a program such as file, xxd or strings.",
+			in.Path, err,
+		)
 	}
 	page.Source = data
 	page.Encoding = file.Encoding().String()

@@ -25,7 +25,8 @@ func (f files) readManyFiles() tool.Tool {
 		Name:    "read_many_files",
 		Version: "1.0.0",
 
-		Description: "Read several text files at once. Each file is shown under a header with its path. A file that cannot be read is reported in its place.",
+		Description: "Read several text files at once. Each file is shown under a header with its path. A file that cannot be " +
+			"read is reported in its place.",
 
 		Permissions: []tool.Permission{tool.FSRead},
 		ReadOnly:    true,

@@ -17,7 +17,8 @@ func (f files) placeholder(p, old, text string) error {
 	if found := secret.Added([]byte(old), []byte(text)); found != "" {
 		return tool.Errorf(
 			tool.NotRead,
-			"%s was not changed: %s stands for a secret that is not shown to you, and writing it would replace the secret. Leave the text around it as it is and edit other lines, or use a command.",
+			"%s was not changed: %s stands for a secret that is not shown to you, and writing it would replace the secret. "+
+				"Leave the text around it as it is and edit other lines, or use a command.",
 			p,
 			found,
 		)
@@ -33,7 +34,8 @@ func (f files) hidden(p string, content []byte, old string) error {
 	if found := secret.Added(content, []byte(old)); found != "" {
 		return tool.Errorf(
 			tool.NotRead,
-			"%s was not changed: %s stands for a secret in the file and does not match it. Choose text before or after it, or use a command.",
+			"%s was not changed: %s stands for a secret in the file and does not match it. Choose text before or after it, or "+
+				"use a command.",
 			p,
 			found,
 		)

@@ -64,7 +64,11 @@ func (f files) unread(ctx context.Context, e env.Environment, p string, content 
 	case !f.config.ReadBeforeWrite, errors.Is(err, fs.ErrNotExist), err == nil && len(content) == 0:
 		return nil
 	case errors.Is(err, env.ErrTooLarge):
-		return tool.Errorf(tool.TooLarge, "%s is too large to read, and files must be read before they are changed. Change it with a command.", p)
+		return tool.Errorf(
+			tool.TooLarge,
+			"%s is too large to read, and files must be read before they are changed. Change it with a command.",
+			p,
+		)
 	case err != nil:
 		return failed(err, p)
 	}

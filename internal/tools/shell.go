@@ -38,7 +38,8 @@ func (s *shell) spec() tool.Spec {
 				s.config.DefaultTimeout.Milliseconds(),
 				s.config.MaxTimeout.Milliseconds(),
 			) +
-			"Each command runs in a new shell in the working directory. A background command runs until it is stopped or its timeout_ms has passed.",
+			"Each command runs in a new shell in the working directory. A background command runs until it is stopped or its " +
+			"timeout_ms has passed.",
 
 		Permissions: commandPermissions(),
 		SideEffects: "runs a command, which may do anything",

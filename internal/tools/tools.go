@@ -262,7 +262,11 @@ var vendorAliases = sync.OnceValue(func() []tool.Alias {
 			},
 		},
 		{Name: "read_file", Tool: "read_file", Params: map[string]string{"path": "file_path"}},
-		{Name: "grep", Tool: "grep", Params: map[string]string{"glob": "glob_filter", "-i": "case_insensitive", "head_limit": "max_results"}},
+		{
+			Name:   "grep",
+			Tool:   "grep",
+			Params: map[string]string{"glob": "glob_filter", "-i": "case_insensitive", "head_limit": "max_results"},
+		},
 		{Name: "apply_patch", Tool: "apply_patch", Params: map[string]string{"patch_text": "patch"}},
 		{Name: "glob_file_search", Tool: "glob", Params: map[string]string{"glob_pattern": "pattern", "target_directory": "path"}},
 		{Name: "run_terminal_cmd", Tool: "shell", Params: map[string]string{"is_background": "background", "explanation": ""}},

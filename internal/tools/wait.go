@@ -30,7 +30,8 @@ func (s *shell) waiting() []tool.Tool {
 		"ended array",
 	)
 	monitor.Input = json.RawMessage(
-		`{"type":"object","properties":{"ids":{"type":"array","items":{"type":["string","integer"]},"description":"ids of background processes (default: all)"},` +
+		`{"type":"object","properties":{"ids":{"type":"array","items":{"type":["string","integer"]},` +
+			`"description":"ids of background processes (default: all)"},` +
 			`"pattern":{"type":"string","description":"RE2 expression for a line (default: wait for the end of a process)"},` +
 			`"timeout_seconds":{"type":"number","description":"how long to wait (default 60, at most 600)"}},"additionalProperties":false}`,
 	)

@@ -48,7 +48,12 @@ func (f files) planWrite(ctx context.Context, c *tool.Call, in Write) (Written, 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, env.ErrTooLarge) {
 		return w, failed(err, in.Path)
 	}
-	if refused := cmp.Or(in.Check.do(ctx, c, old), f.unread(ctx, c.Env, in.Path, old, err), f.placeholder(in.Path, string(old), in.Content)); refused != nil {
+	refused := cmp.Or(
+		in.Check.do(ctx, c, old),
+		f.unread(ctx, c.Env, in.Path, old, err),
+		f.placeholder(in.Path, string(old), in.Content),
+	)
+	if refused != nil {
 		return w, refused
 	}
 	switch {

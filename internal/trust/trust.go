@@ -187,7 +187,10 @@ func (s *Store) outside(root string) error {
 			return err
 		}
 		if rel, err := filepath.Rel(root, real); err == nil && filepath.IsLocal(rel) {
-			return fmt.Errorf("%s cannot be trusted: it contains the state directory of Reins; set REINS_HOME to a directory outside of it", root)
+			return fmt.Errorf(
+				"%s cannot be trusted: it contains the state directory of Reins; set REINS_HOME to a directory outside of it",
+				root,
+			)
 		}
 		return nil
 	}

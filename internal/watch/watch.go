@@ -55,7 +55,10 @@ func (t *Tree) Scan(ctx context.Context) (State, error) {
 			return nil
 		}
 		if len(files) == limit {
-			return fmt.Errorf("%w: %s has more than %d files; add directories to .gitignore, or watch a subdirectory", ErrTooMany, t.Dir, limit)
+			return fmt.Errorf(
+				"%w: %s has more than %d files; add directories to .gitignore, or watch a subdirectory",
+				ErrTooMany, t.Dir, limit,
+			)
 		}
 		files[path.Join(e.Dir, e.Name)] = e.Stat
 		return nil

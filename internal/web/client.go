@@ -150,7 +150,11 @@ func failed(err error, host string) error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &refused):
-		return tool.Errorf(tool.PermissionDenied, "The connection to %s was refused: %v. Only public addresses are allowed.", host, refused.error)
+		return tool.Errorf(
+			tool.PermissionDenied,
+			"The connection to %s was refused: %v. Only public addresses are allowed.",
+			host, refused.error,
+		)
 	case errors.Is(err, context.Canceled):
 		return tool.Errorf(tool.Cancelled, "Interrupted: %v", context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():

@@ -25,7 +25,11 @@ func (c Config) text(ctx context.Context, p page) (text, media string, err error
 	if media == "application/pdf" {
 		text, err = pdf.Text(ctx, p.body)
 		if err != nil && ctx.Err() == nil {
-			err = tool.Errorf(tool.UnsupportedMedia, "%s cannot be shown as text: %v. Download it with a command if you need it.", p.url, err)
+			err = tool.Errorf(
+				tool.UnsupportedMedia,
+				"%s cannot be shown as text: %v. Download it with a command if you need it.",
+				p.url, err,
+			)
 		}
 		return text, media, err
 	}

@@ -26,7 +26,8 @@ func (c Config) fetchTool() tool.Tool {
 		Name:    "web_fetch",
 		Version: "1.0.0",
 
-		Description: "Fetch a web page and return its text; HTML becomes Markdown, a PDF its text. A redirect to another host is reported, not followed.",
+		Description: "Fetch a web page and return its text; HTML becomes Markdown, a PDF its text. A redirect to another host " +
+			"is reported, not followed.",
 
 		Permissions: []tool.Permission{tool.NetConnect},
 		ReadOnly:    true,

@@ -112,7 +112,11 @@ func (e engine) tool(limit time.Duration) tool.Tool {
 	}, func(context.Context, *tool.Call, searchIn) []policy.Access { return connects(e.url) },
 		func(ctx context.Context, _ *tool.Call, in searchIn) (tool.Result, error) {
 			if q := strings.TrimSpace(in.Query); q == "" || len([]rune(q)) > maxQuery || in.Limit < 0 {
-				return tool.Failure(tool.ValidationError, "query must have 1 to %d characters, and limit must not be negative.", maxQuery), nil
+				return tool.Failure(
+					tool.ValidationError,
+					"query must have 1 to %d characters, and limit must not be negative.",
+					maxQuery,
+				), nil
 			}
 			limited, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()

@@ -51,7 +51,8 @@ func (c Config) triggerTool() (tool.Tool, error) {
 		SideEffects: "what the called service does",
 
 		Input: json.RawMessage(
-			`{"type":"object","properties":{"name":{"type":"string"},"payload":{"description":"JSON to send"}},"required":["name"],"additionalProperties":false}`,
+			`{"type":"object","properties":{"name":{"type":"string"},"payload":{"description":"JSON to send"}},` +
+				`"required":["name"],"additionalProperties":false}`,
 		),
 	}, func(_ context.Context, _ *tool.Call, in triggerIn) []policy.Access {
 		if u, err := parse(c.Triggers[in.Name].URL); err == nil {

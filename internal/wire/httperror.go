@@ -112,7 +112,10 @@ var signs = []struct {
 	codes, phrases []string
 }{
 	{llm.ErrQuota,
-		[]string{"insufficient_quota", "quota_exceeded", "billing", "insufficient_balance", "payment_required", "credit", "servicequotaexceeded"},
+		[]string{
+			"insufficient_quota", "quota_exceeded", "billing", "insufficient_balance", "payment_required", "credit",
+			"servicequotaexceeded",
+		},
 		[]string{
 			"exceeded your current quota",
 			"insufficient balance",
@@ -144,7 +147,8 @@ var signs = []struct {
 	{llm.ErrRateLimit,
 		[]string{"rate_limit", "too_many_requests", "resource_exhausted", "throttl"}, []string{"rate limit", "too many requests"}},
 	{llm.ErrServer,
-		[]string{"overloaded", "server_error", "api_error", "internal", "unavailable", "engine_overloaded", "service_"}, []string{"overloaded"}},
+		[]string{"overloaded", "server_error", "api_error", "internal", "unavailable", "engine_overloaded", "service_"},
+		[]string{"overloaded"}},
 	{llm.ErrAuthentication,
 		[]string{"authentication", "unauthenticated", "invalid_api_key", "unauthorized", "api_key_invalid",
 			"expiredtoken", "unrecognizedclient", "invalidsignature", "incompletesignature", "missingauthenticationtoken"},
@@ -186,7 +190,8 @@ func classify(status int, codes, message string) llm.ErrorKind {
 		return oneOf(sign, llm.ErrInvalidRequest, llm.ErrContextLength, llm.ErrContentFilter, llm.ErrQuota, llm.ErrAuthentication)
 	case status == http.StatusGatewayTimeout:
 		return llm.ErrTimeout
-	case status == http.StatusServiceUnavailable && containsAny(message, []string{"loading model", "currently loading", "still loading", "model is loading"}):
+	case status == http.StatusServiceUnavailable &&
+		containsAny(message, []string{"loading model", "currently loading", "still loading", "model is loading"}):
 		return llm.ErrLoading
 	case status >= 500 && strings.Contains(message, "image input is not supported"): // llama-server
 		return llm.ErrInvalidRequest
@@ -232,7 +237,8 @@ const redacted = "[redacted]"
 
 // keyShapes matches the API keys of known vendors, credentials in headers, and JWTs.
 var keyShapes = lazy.Regexp(
-	`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}|\bBearer\s+[a-z0-9_\-.=+/]{12,}|\beyJ[a-z0-9_\-]{8,}\.eyJ[a-z0-9_\-]{8,}\.[a-z0-9_\-]{8,}`,
+	`(?i)\b(?:sk|rk|pk|gsk|xai|r8|hf|nvapi|pplx|csk|fw)[-_][a-z0-9_\-]{16,}|\bAIza[a-z0-9_\-]{30,}|\bya29\.[a-z0-9_\-.]{20,}` +
+		`|\bBearer\s+[a-z0-9_\-.=+/]{12,}|\beyJ[a-z0-9_\-]{8,}\.eyJ[a-z0-9_\-]{8,}\.[a-z0-9_\-]{8,}`,
 )
 
 // Redact replaces everything in text that looks like a credential.

@@ -21,7 +21,8 @@ var (
 	// fileIn matches errors about a file's content, but not errors from models that accept no files.
 	fileIn = lazy.Regexp(`(?i)(?:could not|unable to|failed to|cannot) (?:process|decode|load|identify|fetch)\b[^.]{0,30} (?:image|url)` +
 		`|(?:invalid|unsupported)[_ ]?(?:image|file)|image is not valid|not represent a valid image` +
-		`|image (?:exceeds|dimensions|does not match|format is not supported|input is not supported)|image(?: is|_)? ?too[_ ]large|image_parse_error|image\.source`)
+		`|image (?:exceeds|dimensions|does not match|format is not supported|input is not supported)` +
+		`|image(?: is|_)? ?too[_ ]large|image_parse_error|image\.source`)
 )
 
 // locate returns the part of r that the provider refused, or nil if the error does not tell. The

@@ -12,7 +12,11 @@ func CheckSettings(r *llm.Request, m llm.Model, thinks bool) error {
 	forced := r.ToolChoice.Mode == llm.ToolRequired || r.ToolChoice.Mode == llm.ToolNamed
 	switch {
 	case r.ThinkingBudget != nil && m.Rules.Budget.Forbids(thinks):
-		return llm.Errorf(llm.ErrConfiguration, "", "%s does not accept a thinking budget; set the effort instead%s", r.Model, listed(m.Efforts))
+		return llm.Errorf(
+			llm.ErrConfiguration, "",
+			"%s does not accept a thinking budget; set the effort instead%s",
+			r.Model, listed(m.Efforts),
+		)
 	case forced && m.Rules.ForcedTools.Forbids(thinks):
 		return llm.Errorf(llm.ErrConfiguration, "",
 			"%s does not accept a forced tool; use the tool choice auto and ask for the tool in a message", r.Model)

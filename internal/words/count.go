@@ -157,7 +157,8 @@ func exceeded(files []file) []string {
 	fail := func(name string, c count, limit float64) {
 		if c.rate() > limit {
 			problems = append(problems, fmt.Sprintf(
-				"%s: %.1f of 1,000 words are \"of a\", \"of the\", \"of its\" or similar, more than %v: write \"user settings\" instead of \"the settings of the user\"",
+				"%s: %.1f of 1,000 words are \"of a\", \"of the\", \"of its\" or similar, more than %v: write \"user "+
+					"settings\" instead of \"the settings of the user\"",
 				name,
 				c.rate(),
 				limit,

@@ -30,7 +30,8 @@ type git struct {
 var safeOptions = []string{
 	"--no-pager", "--literal-pathspecs",
 	"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.quotePath=false", "-c", "color.ui=false",
-	"-c", "submodule.recurse=false", "-c", "diff.ignoreSubmodules=all", "-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	"-c", "submodule.recurse=false", "-c", "diff.ignoreSubmodules=all", "-c", "commit.gpgSign=false", "-c", "gc.auto=0",
+	"-c", "maintenance.auto=false",
 	"-c", "safe.bareRepository=all", "-c", "core.untrackedCache=false", "-c", "core.splitIndex=false", "-c", "advice.detachedHead=false",
 }
 
@@ -53,7 +54,8 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 		Env: map[string]string{
 			"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0",
 			"GIT_LFS_SKIP_SMUDGE": "1", "GIT_PAGER": "cat", "GIT_EDITOR": "false", "LC_ALL": "C",
-			"GIT_AUTHOR_NAME": "Reins", "GIT_AUTHOR_EMAIL": "reins@localhost", "GIT_COMMITTER_NAME": "Reins", "GIT_COMMITTER_EMAIL": "reins@localhost",
+			"GIT_AUTHOR_NAME": "Reins", "GIT_AUTHOR_EMAIL": "reins@localhost", "GIT_COMMITTER_NAME": "Reins",
+			"GIT_COMMITTER_EMAIL": "reins@localhost",
 		},
 	}
 	if g.index != "" {

@@ -28,7 +28,8 @@ const (
 
 // form is the answer schema.
 var form = json.RawMessage(
-	`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Whether this call may run","enum":["allow once","deny"],"default":"deny"}},"required":["decision"]}`,
+	`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Whether this call may run",` +
+		`"enum":["allow once","deny"],"default":"deny"}},"required":["decision"]}`,
 )
 
 // approver approves or refuses one call.
@@ -52,7 +53,9 @@ func (a *approver) approve(ctx context.Context, r tool.Request) (tool.Approval, 
 	client := a.req.Session.InitializeParams()
 	if !canAsk(client) {
 		if a.otherwise == nil {
-			return tool.Approval{Message: fmt.Sprintf("it needs approval (%s), but the MCP client cannot ask its user", r.Decision.Reason)}, nil
+			return tool.Approval{
+				Message: fmt.Sprintf("it needs approval (%s), but the MCP client cannot ask its user", r.Decision.Reason),
+			}, nil
 		}
 		return a.otherwise(ctx, r)
 	}
@@ -62,7 +65,10 @@ func (a *approver) approve(ctx context.Context, r tool.Request) (tool.Approval, 
 	}
 	if len(text) > maxQuestion {
 		return tool.Approval{
-			Message: fmt.Sprintf("it needs approval (%s), but it is too large to be shown to the user; make smaller changes", r.Decision.Reason),
+			Message: fmt.Sprintf(
+				"it needs approval (%s), but it is too large to be shown to the user; make smaller changes",
+				r.Decision.Reason,
+			),
 		}, nil
 	}
 	ask := &sdk.ElicitParams{Mode: "form", Message: text, RequestedSchema: form}

@@ -41,7 +41,10 @@ func showProgress(ctx context.Context, session *sdk.ServerSession, token any) *p
 			}
 			text, sent := p.take()
 			if text != "" &&
-				session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Message: text, Progress: float64(sent)}) != nil {
+				session.NotifyProgress(
+					ctx,
+					&sdk.ProgressNotificationParams{ProgressToken: token, Message: text, Progress: float64(sent)},
+				) != nil {
 				return
 			}
 			select {

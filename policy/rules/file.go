@@ -223,14 +223,18 @@ func (j *judge) path(f file) policy.Decision {
 	if f.Kind != policy.Read {
 		if why := protects(w, f.Target); why != "" && !j.named(j.rules.Allow, f.Target) {
 			return policy.Decision{Verdict: policy.Deny, Code: "protected", Rule: "protected " + why,
-				Reason: fmt.Sprintf("%s, which is protected; only a rule that names it, such as Edit(%s), allows that", what, ruleFor(w, f.Target))}
+				Reason: fmt.Sprintf(
+					"%s, which is protected; only a rule that names it, such as Edit(%s), allows that",
+					what, ruleFor(w, f.Target),
+				)}
 		}
 	}
 	inside, secret := inside(w, f.Target), f.Kind == policy.Read && masks(w, f.Target)
 	if f.Kind == policy.Read && (!inside || secret) {
 		j.reveal = append(j.reveal, f.Target)
 	}
-	if r, ok := find(j.rules.Allow, func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) && (!secret || r.specific()) }); ok &&
+	allows := func(r Rule) bool { return j.concerns(r, f) && r.matches(w, f.Target) && (!secret || r.specific()) }
+	if r, ok := find(j.rules.Allow, allows); ok &&
 		(j.q.Mode != policy.ModePlan || f.Kind == policy.Read) {
 		if f.Kind == policy.Read {
 			return in(byRule(policy.Allow, r, what), policy.BoxRead)

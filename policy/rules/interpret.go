@@ -98,7 +98,8 @@ func (i interpreter) namesProgram(args []string) bool {
 		case !strings.HasPrefix(w, "-"):
 			return i.operands >= 0 && len(args)-n >= max(i.operands, 1)
 		case strings.HasPrefix(w, "--"):
-			return slices.Contains([]string{"--eval", "--print", "--test", "--execute", "--command", "--version", "--help"}, w) && i.code != ""
+			return slices.Contains([]string{"--eval", "--print", "--test", "--execute", "--command", "--version", "--help"}, w) &&
+				i.code != ""
 		}
 		letters := strings.TrimLeft(w[1:], i.flags)
 		if letters != "" {
@@ -110,5 +111,6 @@ func (i interpreter) namesProgram(args []string) bool {
 
 // isInput reports whether a word stands for standard input.
 func isInput(w string) bool {
-	return w == "-" || w == "/dev/stdin" || strings.HasPrefix(w, "/dev/fd/") || strings.HasPrefix(w, "/proc/") && strings.Contains(w, "/fd/")
+	return w == "-" || w == "/dev/stdin" || strings.HasPrefix(w, "/dev/fd/") ||
+		strings.HasPrefix(w, "/proc/") && strings.Contains(w, "/fd/")
 }

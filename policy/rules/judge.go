@@ -194,7 +194,8 @@ func (j *judge) command(a policy.Access) policy.Decision {
 			}
 		}
 		d := j.asks("unparsed", "runs: "+a.Target+" ("+err.Error()+")")
-		if r, ok := find(j.rules.Deny, func(r Rule) bool { return slices.Contains(r.kinds, policy.Exec) && r.words == nil && r.wild == "" }); ok {
+		anyCommand := func(r Rule) bool { return slices.Contains(r.kinds, policy.Exec) && r.words == nil && r.wild == "" }
+		if r, ok := find(j.rules.Deny, anyCommand); ok {
 			return byRule(policy.Deny, r, "runs: "+a.Target)
 		}
 		return d
@@ -234,7 +235,8 @@ func (j *judge) effect(e shell.Effect, line string) policy.Decision {
 		if yes, maybe := forbids(r, e); yes {
 			return byRule(policy.Deny, r, what)
 		} else if maybe || e.Opaque && slices.Contains(r.kinds, policy.Exec) {
-			return policy.Decision{Verdict: policy.Ask, Code: "unparsed", Rule: r.String(), Reason: what + " may be what rule " + r.String() + " denies"}
+			reason := what + " may be what rule " + r.String() + " denies"
+			return policy.Decision{Verdict: policy.Ask, Code: "unparsed", Rule: r.String(), Reason: reason}
 		}
 	}
 	_, lifted := find(j.rules.Allow, func(r Rule) bool { return r.exactly(e, line) })

@@ -101,7 +101,11 @@ func (j *judge) neverEffect(e shell.Effect, what, line string) (policy.Decision,
 		target := fold(w.Paths.ToSlash(m))
 		if (isKey(w, target, false) || isKey(w, target, true)) && !signsIn(e.Words, m) &&
 			!j.lifts(file{Access: policy.Access{Kind: policy.Read, Target: m}}) {
-			return never("private keys", what+": it gets "+m+", which is or holds a private key or a cloud credential", naming(e, line)), true
+			return never(
+				"private keys",
+				what+": it gets "+m+", which is or holds a private key or a cloud credential",
+				naming(e, line),
+			), true
 		}
 	}
 	return policy.Decision{}, false

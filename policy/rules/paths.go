@@ -134,8 +134,15 @@ var protectedDirs = []string{
 
 // protectedFiles are files of that kind.
 var protectedFiles = []string{
-	".gitconfig", ".gitmodules", ".git-credentials", ".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".pip/pip.conf", ".cargo/credentials", ".cargo/credentials.toml", ".cargo/config", ".cargo/config.toml", ".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".gradle/init.gradle", ".nuget/nuget.config", ".composer/auth.json", ".terraformrc", ".terraform.d/credentials.tfrc.json",
-	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".pam_environment", ".tmux.conf", ".screenrc", ".vimrc", ".exrc", ".emacs", ".envrc", ".gdbinit", ".lldbinit", ".pythonrc", ".irbrc", ".pryrc", ".psqlrc", ".sqliterc", ".mcp.json", ".pgpass", ".my.cnf", ".wgetrc", ".curlrc", ".editorconfig-exec",
+	".gitconfig", ".gitmodules", ".git-credentials", ".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc",
+	".pip/pip.conf", ".cargo/credentials", ".cargo/credentials.toml", ".cargo/config", ".cargo/config.toml",
+	".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".gradle/init.gradle", ".nuget/nuget.config",
+	".composer/auth.json", ".terraformrc", ".terraform.d/credentials.tfrc.json",
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile",
+	".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".xprofile",
+	".xinitrc", ".xsession", ".pam_environment", ".tmux.conf", ".screenrc", ".vimrc", ".exrc", ".emacs", ".envrc",
+	".gdbinit", ".lldbinit", ".pythonrc", ".irbrc", ".pryrc", ".psqlrc", ".sqliterc", ".mcp.json", ".pgpass", ".my.cnf",
+	".wgetrc", ".curlrc", ".editorconfig-exec",
 }
 
 // notProtected are directories below protected directories that hold ordinary files. Paths in them are judged by the

@@ -359,7 +359,8 @@ func matchLoosely(plain, options, words []string) (yes, maybe bool) {
 }
 
 func sameOption(rule, given string) bool {
-	return rule == given || longForms[rule] != "" && len(given) > 2 && strings.HasPrefix(longForms[rule], given) || longForms[given] != "" && longForms[given] == rule ||
+	return rule == given || longForms[rule] != "" && len(given) > 2 && strings.HasPrefix(longForms[rule], given) ||
+		longForms[given] != "" && longForms[given] == rule ||
 		strings.EqualFold(rule, given) && strings.EqualFold(rule, "-r") ||
 		strings.HasPrefix(rule, "--") && len(given) > 3 && strings.HasPrefix(rule, given)
 }

@@ -151,8 +151,11 @@ func (j *judge) asking(a policy.Access) (list []shell.Effect) {
 
 // subcommands maps programs with subcommands to the number of words that select one.
 var subcommands = map[string]int{
-	"git": 1, "go": 1, "cargo": 1, "npm": 1, "pnpm": 1, "yarn": 1, "bun": 1, "npx": 1, "deno": 1, "docker": 1, "podman": 1, "kubectl": 1, "helm": 1, "gh": 1, "pip": 1, "pip3": 1, "uv": 1, "poetry": 1,
-	"make": 1, "just": 1, "mvn": 1, "gradle": 1, "./gradlew": 1, "dotnet": 1, "terraform": 1, "brew": 1, "apt": 1, "apt-get": 1, "systemctl": 1, "composer": 1, "bundle": 2, "rails": 1, "rake": 1, "mix": 1, "swift": 1, "flutter": 1, "dart": 1, "aws": 2, "gcloud": 3, "az": 2, "nix": 1, "tox": 0, "pytest": 0,
+	"git": 1, "go": 1, "cargo": 1, "npm": 1, "pnpm": 1, "yarn": 1, "bun": 1, "npx": 1, "deno": 1, "docker": 1,
+	"podman": 1, "kubectl": 1, "helm": 1, "gh": 1, "pip": 1, "pip3": 1, "uv": 1, "poetry": 1,
+	"make": 1, "just": 1, "mvn": 1, "gradle": 1, "./gradlew": 1, "dotnet": 1, "terraform": 1, "brew": 1, "apt": 1,
+	"apt-get": 1, "systemctl": 1, "composer": 1, "bundle": 2, "rails": 1, "rake": 1, "mix": 1, "swift": 1, "flutter": 1,
+	"dart": 1, "aws": 2, "gcloud": 3, "az": 2, "nix": 1, "tox": 0, "pytest": 0,
 }
 
 // narrow are programs that can do anything: only the exact command is offered, as for interpreters.
@@ -170,7 +173,8 @@ func (j *judge) prefix(e shell.Effect) (rule, text string) {
 	_, widens := shell.Widening(words)
 	switch {
 	case widens || interprets(words) != nil:
-	case known && n < len(words) && !slices.ContainsFunc(words[1:n+1], func(w string) bool { return strings.HasPrefix(w, "-") || w == shell.Unset }):
+	case known && n < len(words) &&
+		!slices.ContainsFunc(words[1:n+1], func(w string) bool { return strings.HasPrefix(w, "-") || w == shell.Unset }):
 		if words[0] != "git" && n == 1 && len(words) > 2 &&
 			(words[1] == "run" || words[1] == "exec" || words[1] == "x" || words[1] == "compose") &&
 			!strings.HasPrefix(words[2], "-") {

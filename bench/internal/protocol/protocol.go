@@ -23,7 +23,7 @@ func (p Protocol) Say(text string) string { return p.Begin + p.Delta(text) + p.E
 // Protocols by API.
 var (
 	Responses       = Protocol{responsesCall, responsesHead + responsesOpen, responsesDelta, responsesEnd}
-	Messages        = Protocol{messagesCall, messagesHead + messagesOpen, messagesDelta, func(string) string { return fill(messagesEnd, "end_turn") }}
+	Messages        = Protocol{messagesCall, messagesHead + messagesOpen, messagesDelta, messagesStop}
 	GenerateContent = Protocol{generateCall, "", generateDelta, generateFinish}
 )
 
@@ -73,7 +73,8 @@ data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","
 
 `
 
-const responsesUsage = `"usage":{"input_tokens":100,"input_tokens_details":{"cached_tokens":90},"output_tokens":10,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":110}`
+const responsesUsage = `"usage":{"input_tokens":100,"input_tokens_details":{"cached_tokens":90},"output_tokens":10,` +
+	`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":110}`
 
 func responsesCall(id, tool, args string) string {
 	return fill(responsesHead+`event: response.output_item.added
@@ -153,6 +154,8 @@ data: {"type":"content_block_start","index":0,"content_block":{"type":"text","te
 
 `
 
+func messagesStop(string) string { return fill(messagesEnd, "end_turn") }
+
 func messagesDelta(text string) string {
 	return fill(`event: content_block_delta
 data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"$1"}}
@@ -165,7 +168,8 @@ const generateEnd = `"finishReason":"STOP","index":0}],"usageMetadata":{"promptT
 `
 
 func generateCall(_, tool, args string) string {
-	return fill(`data: {"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"$1","args":$2}}]},`, tool, args) + generateEnd
+	start := `data: {"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"$1","args":$2}}]},`
+	return fill(start, tool, args) + generateEnd
 }
 
 func generateDelta(text string) string {

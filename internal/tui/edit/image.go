@@ -73,7 +73,9 @@ func (c Clipboard) read(ctx context.Context) ([]byte, error) {
 			return []string{"xclip", "-selection", "clipboard", "-t", kind, "-o"}
 		})
 	case ssh:
-		return nil, errors.New("the clipboard is on the computer that you connect from: copy the image file here with scp, and paste its path")
+		return nil, errors.New(
+			"the clipboard is on the computer that you connect from: copy the image file here with scp, and paste its path",
+		)
 	}
 	return nil, errors.New("there is no clipboard: WAYLAND_DISPLAY and DISPLAY are not set; paste the path of an image file")
 }

@@ -12,7 +12,11 @@ import (
 func Cost(s event.Spending, calls []float64) []Section {
 	total := []render.Block{{Part: render.Title(show.Usage(s.Total))}}
 	if len(calls) > 1 {
-		total = append(total, render.Block{Part: render.Spark(calls), Gap: true}, render.Block{Part: render.Note("cost of each model call")})
+		total = append(
+			total,
+			render.Block{Part: render.Spark(calls), Gap: true},
+			render.Block{Part: render.Note("cost of each model call")},
+		)
 	}
 	var models, agents render.Bars
 	for _, m := range s.Models {
