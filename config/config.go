@@ -24,12 +24,12 @@ package config
 //	             that make it stricter; without this tag, no project may
 //	agent        "ask" if an agent can ask the user to change it; without this tag, it cannot
 type Config struct {
-	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local bedrock vertex azure azure-chat chatgpt" jsonschema:"model provider (default: the one that serves the model, or the first one with an API key)"`
+	Provider string `toml:"provider" json:"provider,omitempty" env:"REINS_PROVIDER" project:"trusted" enum:"openai anthropic gemini chat local bedrock vertex azure azure-chat chatgpt" jsonschema:"model provider (default: the provider that serves the model, or the first provider with an API key)"`
 	Model    string `toml:"model" agent:"ask" json:"model,omitempty" env:"REINS_MODEL" project:"trusted" jsonschema:"model (default: the provider's)"`
 	Effort   string `toml:"effort" agent:"ask" json:"effort,omitempty" env:"REINS_EFFORT" project:"trusted" jsonschema:"reasoning effort: low, medium, high, or another level that the model supports"`
 	// CacheTTL, ServiceTier and ThinkingDisplay are sent with every request.
-	CacheTTL        string `toml:"cache_ttl" json:"cache_ttl,omitempty" env:"REINS_CACHE_TTL" project:"trusted" jsonschema:"how long the provider keeps the prompt cache, such as 1h, one of the lifetimes that the model supports (default: the provider's)"`
-	ServiceTier     string `toml:"service_tier" json:"service_tier,omitempty" env:"REINS_SERVICE_TIER" project:"trusted" jsonschema:"service tier of the provider, such as flex or priority, which has its own prices (default: the provider's)"`
+	CacheTTL        string `toml:"cache_ttl" json:"cache_ttl,omitempty" env:"REINS_CACHE_TTL" project:"trusted" jsonschema:"lifetime of the prompt cache, such as 1h; the model must support it (default: the provider's)"`
+	ServiceTier     string `toml:"service_tier" json:"service_tier,omitempty" env:"REINS_SERVICE_TIER" project:"trusted" jsonschema:"the provider's service tier, such as flex or priority, each with its own prices (default: the provider's)"`
 	ThinkingDisplay string `toml:"thinking_display" json:"thinking_display,omitempty" env:"REINS_THINKING_DISPLAY" project:"trusted" enum:"summarized omitted updates" jsonschema:"what the provider shows of the model's thinking: summarized, omitted, or updates (default: summaries, if the provider has them)"`
 	BaseURL         string `toml:"base_url" json:"base_url,omitempty" jsonschema:"URL of the provider's API; needs provider in the same file, because the provider's key is sent to it"`
 
@@ -51,15 +51,15 @@ type Config struct {
 	Skills      Skills      `toml:"skills" json:"skills,omitzero" jsonschema:"instructions for kinds of tasks"`
 	Triggers    []Trigger   `toml:"triggers" json:"triggers,omitempty" jsonschema:"webhooks that the agent can call"`
 	Hooks       []Hook      `toml:"hooks" json:"hooks,omitempty" project:"trusted" jsonschema:"commands to run on session events"`
-	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run the hooks of Claude Code: those of the user and, in trusted projects, of the project"`
+	ClaudeHooks bool        `toml:"claude_hooks" json:"claude_hooks,omitempty" jsonschema:"also run Claude Code hooks: the user's and, in trusted projects, the project's"`
 }
 
 // Run limits a run.
 type Run struct {
 	MaxRounds int     `toml:"max_rounds" json:"max_rounds,omitempty" default:"200" min:"0" project:"stricter" jsonschema:"maximum tool rounds per prompt"`
 	MaxTurns  int     `toml:"max_turns" json:"max_turns,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"maximum model calls in a session; 0 means no limit"`
-	Budget    float64 `toml:"budget" json:"budget,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"spending limit of a session in US dollars; 0 means no limit"`
-	CompactAt float64 `toml:"compact_at" agent:"ask" json:"compact_at,omitempty" default:"0.8" min:"0" max:"1" project:"trusted" jsonschema:"share of the context window at which the conversation is compacted; 0 disables it"`
+	Budget    float64 `toml:"budget" json:"budget,omitempty" default:"0" min:"0" project:"stricter" jsonschema:"spending limit per session in US dollars; 0 means no limit"`
+	CompactAt float64 `toml:"compact_at" agent:"ask" json:"compact_at,omitempty" default:"0.8" min:"0" max:"1" project:"trusted" jsonschema:"fraction of the context window at which the conversation is compacted; 0 disables it"`
 	// PastPriceStep lets conversations continue when they reach a size at which tokens cost more.
 	PastPriceStep bool `toml:"past_price_step" json:"past_price_step,omitempty" env:"REINS_PAST_PRICE_STEP" project:"trusted" jsonschema:"whether the conversation may grow past the length above which tokens cost more; otherwise it is compacted before"`
 	Teams         bool `toml:"teams" json:"teams,omitempty" jsonschema:"whether agents share a task list, form teams and send each other messages"`
@@ -122,18 +122,18 @@ type Audit struct {
 // MCP configures how MCP servers are used. The servers themselves are in mcp.json.
 type MCP struct {
 	Wait       int `toml:"wait" agent:"ask" json:"wait,omitempty" default:"5" min:"0" max:"600" jsonschema:"how long the first model call waits for MCP servers, in seconds"`
-	DeferAbove int `toml:"defer_above" agent:"ask" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"total size of the MCP tool definitions, in tokens, above which the model searches for tools instead of seeing all of them; 0 means never"`
+	DeferAbove int `toml:"defer_above" agent:"ask" json:"defer_above,omitempty" default:"10000" min:"0" jsonschema:"total size in tokens of MCP tool definitions above which the model searches for tools instead of seeing all of them; 0 means never"`
 	// Unconfined names project MCP servers. Projects cannot lift the sandbox for their servers themselves.
-	Unconfined []string `toml:"unconfined" json:"unconfined,omitempty" jsonschema:"names of MCP servers of projects that may run outside the sandbox, if the project asks for it"`
+	Unconfined []string `toml:"unconfined" json:"unconfined,omitempty" jsonschema:"names of project MCP servers that may run outside the sandbox, if the project asks for it"`
 }
 
 // Web configures the tools that read the web.
 type Web struct {
 	Fetch         bool   `toml:"fetch" json:"fetch,omitempty" jsonschema:"whether the agent has the web_fetch tool; setting search_backend adds it too"`
-	AllowPrivate  bool   `toml:"allow_private" json:"allow_private,omitempty" jsonschema:"whether web_fetch can connect to private addresses, such as those of this machine, and use the proxy of the environment"`
-	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave provider" jsonschema:"search engine for the web_search tool; provider means the search of the model's provider (default: none)"`
+	AllowPrivate  bool   `toml:"allow_private" json:"allow_private,omitempty" jsonschema:"whether web_fetch can connect to private addresses, such as this machine's, and use the proxy from the environment"`
+	SearchBackend string `toml:"search_backend" json:"search_backend,omitempty" enum:"searxng brave provider" jsonschema:"search engine for the web_search tool; provider means the model provider's search (default: none)"`
 	SearchURL     string `toml:"search_url" json:"search_url,omitempty" jsonschema:"URL of the SearXNG instance, which must have the json format enabled"`
-	SearchKeyEnv  string `toml:"search_key_env" json:"search_key_env,omitempty" jsonschema:"environment variable with the API key of the search engine (default: BRAVE_API_KEY)"`
+	SearchKeyEnv  string `toml:"search_key_env" json:"search_key_env,omitempty" jsonschema:"environment variable with the search engine's API key (default: BRAVE_API_KEY)"`
 }
 
 // Trigger is a webhook that the agent can call. Its secret is never stored in a file.
@@ -147,7 +147,7 @@ type Trigger struct {
 type Coder struct {
 	Enabled    bool     `toml:"enabled" json:"enabled,omitempty" jsonschema:"whether reins mcp serve offers the coder tool"`
 	Provider   string   `toml:"provider" json:"provider,omitempty" jsonschema:"model provider (default: provider)"`
-	Model      string   `toml:"model" json:"model,omitempty" jsonschema:"model (default: model, or that of coder.provider)"`
+	Model      string   `toml:"model" json:"model,omitempty" jsonschema:"model (default: model, or the default model of coder.provider)"`
 	FullAccess bool     `toml:"full_access" json:"full_access,omitempty" jsonschema:"whether callers can choose the sandbox danger-full-access"`
 	Backend    string   `toml:"backend" json:"backend,omitempty" default:"reins" enum:"reins command" jsonschema:"what runs the task: a Reins session, or a command"`
 	Command    []string `toml:"command" json:"command,omitempty" merge:"replace" jsonschema:"program and arguments of an agent that reads the task from standard input and prints stream-json"`
@@ -161,23 +161,23 @@ type Coder struct {
 type LSP struct {
 	Enabled            bool   `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether to use installed language servers, for the tools lsp and read_lints and to report errors caused by edits"`
 	DiagnosticsTimeout string `toml:"diagnostics_timeout" json:"diagnostics_timeout,omitempty" default:"2s" format:"duration" jsonschema:"how long to wait after an edit for the errors that it causes"`
-	Gopls              string `toml:"gopls" json:"gopls,omitempty" jsonschema:"command of the language server for Go, or off (default: gopls)"`
-	TypeScript         string `toml:"typescript" json:"typescript,omitempty" jsonschema:"command of the language server for TypeScript and JavaScript, or off (default: typescript-language-server --stdio)"`
-	Pyright            string `toml:"pyright" json:"pyright,omitempty" jsonschema:"command of the language server for Python, or off (default: pyright-langserver --stdio)"`
-	RustAnalyzer       string `toml:"rust_analyzer" json:"rust_analyzer,omitempty" jsonschema:"command of the language server for Rust, or off (default: rust-analyzer); used in trusted projects only"`
-	Clangd             string `toml:"clangd" json:"clangd,omitempty" jsonschema:"command of the language server for C and C++, or off (default: clangd --log=error)"`
+	Gopls              string `toml:"gopls" json:"gopls,omitempty" jsonschema:"Go language server command, or off (default: gopls)"`
+	TypeScript         string `toml:"typescript" json:"typescript,omitempty" jsonschema:"TypeScript and JavaScript language server command, or off (default: typescript-language-server --stdio)"`
+	Pyright            string `toml:"pyright" json:"pyright,omitempty" jsonschema:"Python language server command, or off (default: pyright-langserver --stdio)"`
+	RustAnalyzer       string `toml:"rust_analyzer" json:"rust_analyzer,omitempty" jsonschema:"Rust language server command, or off (default: rust-analyzer); used in trusted projects only"`
+	Clangd             string `toml:"clangd" json:"clangd,omitempty" jsonschema:"C and C++ language server command, or off (default: clangd --log=error)"`
 }
 
 // Memory configures the notes that agents keep between sessions.
 type Memory struct {
 	Enabled bool `toml:"enabled" json:"enabled,omitempty" default:"true" jsonschema:"whether agents keep notes between sessions"`
-	Budget  int  `toml:"budget" json:"budget,omitempty" default:"4096" min:"0" max:"65536" jsonschema:"maximum size of the notes in the prompt, in bytes; 0 for none"`
+	Budget  int  `toml:"budget" json:"budget,omitempty" default:"4096" min:"0" max:"65536" jsonschema:"maximum size in bytes of the notes in the prompt; 0 for none"`
 }
 
 // Terminal configures the terminal application.
 type Terminal struct {
 	Theme         string   `toml:"theme" json:"theme,omitempty" env:"REINS_THEME" jsonschema:"theme: auto, dark, light, dark-contrast, light-contrast, ansi, or the name of a file in the themes directory (default: auto)"`
-	Status        []string `toml:"status" json:"status,omitempty" merge:"replace" enum:"mode model context questions agents cost branch sandbox network script cache" jsonschema:"parts of the status line, the most important first (default: all)"`
+	Status        []string `toml:"status" json:"status,omitempty" merge:"replace" enum:"mode model context questions agents cost branch sandbox network script cache" jsonschema:"status line parts, the most important first (default: all)"`
 	StatusCommand string   `toml:"status_command" json:"status_command,omitempty" jsonschema:"shell command whose first line of output is shown in the status line"`
 }
 
