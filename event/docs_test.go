@@ -39,10 +39,10 @@ Each record has these members:
 
 | member | |
 |---|---|
-| ` + "`seq`" + ` | the number of a durable record, from 1 and without gaps unless records were lost. Transient records have none: they show progress, slow readers may miss them, and a later durable record contains what they showed |
+| ` + "`seq`" + ` | a durable record's number, from 1 and without gaps unless records were lost. Transient records have none: they show progress, slow readers may miss them, and a later durable record contains their content |
 | ` + "`time`" + ` | when it happened, RFC 3339 |
 | ` + "`session`" + ` | the session id |
-| ` + "`agent`" + ` | the path of the subagent: ` + "`1`" + ` is the first subagent, ` + "`1/2`" + ` the second subagent of that one. Absent for the root agent |
+| ` + "`agent`" + ` | the subagent's path: ` + "`1`" + ` is the first subagent, ` + "`1/2`" + ` its second subagent. Absent for the root agent |
 | ` + "`kind`" + ` | one of the kinds below. Skip unknown kinds: new ones may be added |
 | ` + "`data`" + ` | depends on the kind. New members may be added |
 
@@ -51,11 +51,11 @@ nanoseconds. Messages have a ` + "`role`" + ` (system, user, assistant, tool) an
 
 ## Order
 
-SESSION_START is the first record of an agent, and SESSION_END its last unless the session is resumed. USER_INPUT starts work,
+SESSION_START is an agent's first record, and SESSION_END its last unless the session is resumed. USER_INPUT starts work,
 CONTINUE continues it, and PROCESSING_END ends it. In between come model calls (MODEL_CALL_START, deltas, ASSISTANT_TEXT_END,
 MODEL_CALL_END) and rounds of tool calls. Each tool call that starts gets exactly one TOOL_CALL_END. In a round these come in the
-order of the model's calls, unless one waits for an approval. A question to the user stays open until the next USER_INPUT, and a
-call that needs an approval waits until the approval is resolved. The state of a session follows from its durable records alone.
+order of the model's calls, unless a call waits for approval. A question to the user stays open until the next USER_INPUT, and a
+call that needs an approval waits until the approval is resolved. A session's state follows from its durable records alone.
 `
 
 func sections() []section {
@@ -70,38 +70,38 @@ func sections() []section {
 	call := llm.ToolCall{ID: "call_1", Name: "shell", Arguments: `{"command":"go test ./..."}`}
 	return []section{
 		{SessionStart{ID: "K3ZQ", Setup: setup, Dir: "/srv/project", System: "You are a coding agent. …"}, "",
-			"A session or a subagent starts. `system` is the system prompt, `tools` the names of the tools offered, and `rules` the limits and thresholds; an absent rule is off. `unpriced` means that the price of the model is unknown."},
+			"A session or a subagent starts. `system` is the system prompt, `tools` the names of the offered tools, and `rules` the limits and thresholds; an absent rule is off. `unpriced` means that the model's price is unknown."},
 		{UserInput{Message: llm.UserText("Fix the failing test.")}, "",
-			"The user gave input. `follow_up` is true if it was queued until the previous input was done, and `queued` is the number of its STEERING_QUEUED. `answers` is the id of the tool call that asked the user. `output` is the JSON Schema of the requested result. `origin` says who wrote the message if the user did not: its `kind` is `skill` (with the `tools` that the skill allows), `schedule` (the job `id`, due `at`), `missed`, `webhook` (the delivery `id`), `hook`, `mail` (the agent `id`) or `worktree`."},
+			"The user gave input. `follow_up` is true if it was queued until the previous input was done, and `queued` is its STEERING_QUEUED record's number. `answers` is the id of the tool call that asked the user. `output` is the JSON Schema of the requested result. `origin` says who wrote the message if the user did not: its `kind` is `skill` (with the `tools` that the skill allows), `schedule` (the job `id`, due `at`), `missed`, `webhook` (the delivery `id`), `hook`, `mail` (the agent `id`) or `worktree`."},
 		{ModelCallStart{Call: 1, Provider: "anthropic", Model: "claude-opus-4-6", Effort: "high", Messages: 2}, "",
-			"A model call starts. `call` numbers the agent's model calls, `messages` is the length of the conversation, and `tools` a digest of the tools. `tool_choice`, `shape` and `object` are other properties that affect the provider's cache. `purpose` is `summary` if the answer is a summary of the conversation and not part of it."},
+			"A model call starts. `call` numbers the agent's model calls, `messages` is the conversation length, and `tools` a digest of the tools. `tool_choice`, `shape` and `object` are other properties that affect the provider's cache. `purpose` is `summary` if the answer is a summary of the conversation and not part of it."},
 		{ReasoningStart{Call: 1}, "", "The model starts to show its reasoning."},
-		{ReasoningDelta{Call: 1, Text: "The test expects "}, "", "A piece of the reasoning."},
+		{ReasoningDelta{Call: 1, Text: "The test expects "}, "", "A piece of reasoning."},
 		{ReasoningEnd{Call: 1, Text: "The test expects an error."}, "", "A complete block of reasoning."},
 		{TextStart{Call: 1}, "", "The model starts to write text."},
-		{TextDelta{Call: 1, Text: "I will run "}, "", "A piece of the text."},
+		{TextDelta{Call: 1, Text: "I will run "}, "", "A piece of text."},
 		{TextEnd{Call: 1, ID: "msg_01", Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text{Text: "I will run the tests."}, call}}}, "",
 			"The complete answer: its text, its reasoning as far as the provider shows it, and the message with all parts, including tool calls. Each answer has one, even without text."},
 		{ModelRetry{Call: 1, Attempt: 2, Max: 11, Delay: 1500 * time.Millisecond, Discard: true, Error: Error{Class: "server", Message: "anthropic: server (HTTP 529): Overloaded", Retryable: true}}, "",
-			"A model call failed and is retried after a delay. `attempt` is the number of the next attempt, and `max` the maximum. With `discard`, discard everything shown since MODEL_CALL_START."},
+			"A model call failed and is retried after a delay. `attempt` is the next attempt's number, and `max` the maximum. With `discard`, discard everything shown since MODEL_CALL_START."},
 		{ModelCallEnd{Call: 1, Model: "claude-opus-4-6", Usage: llm.Usage{Input: 2100, Output: 150, CacheRead: 1900}, Cost: &cost, Duration: 2300 * time.Millisecond, Finish: "tool_calls"}, "",
 			"The model call ended. `cost` is in US dollars, or null if the price is unknown. `input_tokens` counts everything the model read, cached or not. A failed call has an `error`, and `partial` is the text received before it failed. `retried` is the usage of earlier attempts. `incomplete` means that the provider may bill more for failed attempts than it reported. `summary` is the answer if the purpose was a summary."},
 		{ToolCallStart{ID: "call_1", Name: "shell", Arguments: json.RawMessage(`{"command":"go test ./..."}`)}, "",
-			"A tool call starts. `arguments` is a string if the model's arguments are not JSON. `question` is what the call asks the user, and `questions` is the question in parts. A call that is approved after the session stopped waiting for it starts again."},
+			"A tool call starts. `arguments` is a string if the model's arguments are not JSON. `question` is the call's question for the user, and `questions` is the question in parts. A call that is approved after the session stopped waiting for it starts again."},
 		{ApprovalRequested{ID: "call_1", Name: "shell", Arguments: json.RawMessage(`{"command":"go test ./..."}`), Accesses: exec, Rule: "default", Code: "runs", Reason: "runs: go test ./...", Mode: policy.ModeDefault,
 			Grants: []Grant{{Text: `commands that begin with "go test"`, Rules: []string{"Bash(go test:*)"}}}}, "",
 			"A tool call needs an approval, for the `reason` and by the `rule` given; `code` is the kind of reason, for programs. It waits for APPROVAL_RESOLVED, even across restarts. `accesses` is null if the tool did not declare them. `preview`, `diff`, `notes` and `parts` describe the call to the person who decides. `grants` lists what an approval can cover besides the call."},
 		{ApprovalResolved{ID: "call_1", Allowed: true, Scope: tool.ForSession}, "",
-			"The approval was answered. `scope` is how long the answer holds: `session`, `always`, or only this time if it is absent. `arguments` replace those of the call, `reason` is for the model, and `abort` stops the work. `deferred` means that nobody waited for the answer: the call runs when the work continues."},
+			"The approval was answered. `scope` is how long the answer holds: `session`, `always`, or only this time if it is absent. `arguments` replace the call's arguments, `reason` is for the model, and `abort` stops the work. `deferred` means that nobody waited for the answer: the call runs when the work continues."},
 		{QuestionAsked{ID: "q1", Type: QuestionForm, From: "tracker", Text: "Which project is this for?", Schema: json.RawMessage(`{"type":"object","properties":{"project":{"type":"string"}}}`)}, "",
-			"A person is asked something that is not a tool call of the model. `type` is one of `form`, `link`, `sample`, `server`, `trust` and `overwrite`, and `from` is who asks. A question ends with QUESTION_ANSWERED, or with SESSION_RESUME: the process that asked has ended."},
+			"The user is asked about something other than a tool call. `type` is one of `form`, `link`, `sample`, `server`, `trust` and `overwrite`, and `from` is who asks. A question ends with QUESTION_ANSWERED, or with SESSION_RESUME: the process that asked has ended."},
 		{QuestionAnswered{ID: "q1", Accepted: true, Values: json.RawMessage(`{"project":"reins"}`)}, "",
 			"The question was answered, or withdrawn for a `reason`. The first answer counts."},
 		{ArgumentsDelta{Call: 1, ID: "call_1", Name: "shell", Text: `{"command":"go te`}, "", "A piece of a tool call's arguments as the model writes them. The finished call may have another `id`."},
-		{ToolCallDelta{ID: "call_1", Text: "ok  \texample.com/project\n"}, "", "Output of the tool as it is written."},
+		{ToolCallDelta{ID: "call_1", Text: "ok  \texample.com/project\n"}, "", "Tool output as it is written."},
 		{ToolCallEnd{ID: "call_1", Name: "shell", Output: tool.Text("ok  \texample.com/project\n"), Model: "ok  \texample.com/project\n", Fields: map[string]any{"exit_code": 0.0},
 			Artifacts: tool.Artifacts{CommandsRun: []string{"go test ./..."}}, Accesses: exec, Decision: policy.Decision{Verdict: policy.Ask, Rule: "default", Reason: "runs: go test ./..."}, Duration: 850 * time.Millisecond}, "",
-			"The result of a tool call. `output` is the complete output. In a store, output over 64 KiB is in the blob that `output_blob` names instead. `model_output` is what the model sees, if that differs. If `ok` is false, `error` has a `code` and a `message`. `fields` are specific to the tool. `accesses` is what the call would access, null if the tool did not declare it, and `decision` says why it was allowed or refused: the `verdict`, and the `rule` that decided. `plan` marks calls whose arguments are the model's plan, `mode` is the permission mode that the call switched to, and `reports` the subagent whose result it returns. `artifacts.message` is a message for the user. `artifacts.wrote` lists what the call changed in the workspace, with what identifies the kind, mode and content `before` and `after`; `command` means that this was found by comparing the workspace before and after a command, and `unsure` that the command does not name the path, so that others may have changed it. `artifacts.untraced` is why there may be more: `background`, `interrupted`, `failed` or `many`. `duration_ns` excludes the wait for an approval."},
+			"The result of a tool call. `output` is the complete output. In a store, output over 64 KiB is in the blob that `output_blob` names instead. `model_output` is the output for the model, if it differs. If `ok` is false, `error` has a `code` and a `message`. `fields` are specific to the tool. `accesses` are the call's accesses, null if the tool did not declare it, and `decision` says why it was allowed or refused: the `verdict`, and the `rule` that decided. `plan` marks calls whose arguments are the model's plan, `mode` is the permission mode that the call switched to, and `reports` the subagent whose result it returns. `artifacts.message` is a message for the user. `artifacts.wrote` lists the call's changes in the workspace, with what identifies the kind, mode and content `before` and `after`; `command` means that this was found by comparing the workspace before and after a command, and `unsure` that the command does not name the path, so that others may have changed it. `artifacts.untraced` is why there may be more: `background`, `interrupted`, `failed` or `many`. `duration_ns` excludes the wait for an approval."},
 		{SteeringQueued{
 			Message:  llm.UserText("Check the build."),
 			Origin:   &Origin{Kind: OriginSchedule, ID: "1", At: time.Date(2026, 11, 18, 9, 0, 0, 0, time.UTC)},
@@ -109,7 +109,7 @@ func sections() []section {
 		}, "",
 			"The host queued a message. It enters the conversation between two steps or, with `follow_up`, after the current work. `origin` is that of USER_INPUT."},
 		{SteeringInjected{Message: llm.UserText("Leave the API as it is."), Source: "host"}, "",
-			"A message entered the conversation. `source` is `host` for a queued message. Otherwise the session added it: `loop_detection`, `structured_output`, `answer` (the user's answer to a tool call, if a tool result cannot hold it), `hook` (what a hook said), `mail` (from another agent), `subagent` (the result of a subagent), or how the last answer ended: `length`, `error` or `pause`. `queued` is the number of the STEERING_QUEUED, MAIL or SUBAGENT_END that it delivers."},
+			"A message entered the conversation. `source` is `host` for a queued message. Otherwise the session added it: `loop_detection`, `structured_output`, `answer` (the user's answer to a tool call, if a tool result cannot hold it), `hook` (a hook's message), `mail` (from another agent), `subagent` (a subagent's result), or how the last answer ended: `length`, `error` or `pause`. `queued` is the number of the STEERING_QUEUED, MAIL or SUBAGENT_END that it delivers."},
 		{SteeringWithdrawn{Queued: 41}, "", "The host withdrew a queued message."},
 		{Interrupted{Reason: "context canceled"}, "",
 			"The work was stopped from outside. Tool calls that wait for an approval keep waiting, unless `abandon` is set. CONTINUE or the next USER_INPUT continues."},
@@ -127,7 +127,7 @@ func sections() []section {
 		{Quarantine{Position: 7, What: "an image", Reason: "anthropic: invalid request (HTTP 400): messages.7.content.1.image: Could not process image", Message: llm.UserText("[image removed: the provider refused it]")}, "",
 			"The provider refused part of the conversation. `message` replaces the message at `position`, counting the system message, and the model call is repeated once."},
 		{Checkpoint{ID: "0192f0c4", Dir: "/srv/project", Files: 214, Traced: true}, "",
-			"A snapshot of the workspace was taken, before the work on an input could change it or, with `after`, when the work ended. It belongs to the USER_INPUT before it. With an `error`, none was taken and there is no `id`. `traced` means that the calls after it record what they change."},
+			"A workspace snapshot was taken, before the work on an input could change it or, with `after`, when the work ended. It belongs to the USER_INPUT before it. With an `error`, none was taken and there is no `id`. `traced` means that the calls after it record what they change."},
 		{RewindStart{Rewind{Input: 12, Chat: true, Files: true, Restored: "0192f0c4", Before: "0192f0d1", Dir: "/srv/project", Traced: true, Touched: []string{"parse.go"}}}, "",
 			"Files are about to be restored; a REWIND with the same data follows. If it does not, some files may have been restored: undo completes it, and redo restores `before`."},
 		{Rewind{Input: 12, Chat: true, Files: true, Restored: "0192f0c4", Before: "0192f0d1", Dir: "/srv/project", Traced: true, Touched: []string{"parse.go"}}, "",
@@ -137,18 +137,18 @@ func sections() []section {
 		{SubagentEnd{ID: "1", Status: "completed", Output: "It is tested in parse_test.go.", Turns: 3, Success: true}, "",
 			"A subagent ended its work on a task. `status` is `completed`, `failed`, `waiting for an approval` or `closed`, and `reason` says why it did not complete. `turns` counts its model calls so far."},
 		{Task{ID: "task_2", Subject: "Test the parser", Status: TaskInProgress, Owner: "finder", BlockedBy: []string{"task_1"}}, "1",
-			"A task was created or changed; the record contains the whole task. `status` is `pending`, `in_progress`, `completed`, `failed` or `cancelled`. `owner` is the name of an agent, or its path if it has no name. `blocked_by` lists tasks that must be completed first. `output` is its result."},
+			"A task was created or changed; the record contains the whole task. `status` is `pending`, `in_progress`, `completed`, `failed` or `cancelled`. `owner` is an agent's name, or its path if it has no name. `blocked_by` lists tasks that must be completed first. `output` is its result."},
 		{Team{Name: "parser", Members: []Member{{"main", RoleLeader}, {"finder", RoleMember}}, Status: TeamActive}, "",
 			"A team was created or disbanded. `status` is `active` or `disbanded`, and `role` is `leader` or `member`. The root agent is called `main`."},
 		{Mail{Team: "parser", From: "main", To: []string{"finder"}, Type: MailText, Content: "Look at the lexer too."}, "",
-			"An agent sent a message to other members of a team. `type` is `text`, `shutdown_request`, `shutdown_response`, `plan_approval_request` or `plan_approval_response`, and `approve` is the answer in a response. The message enters the conversation of each recipient once, as STEERING_INJECTED."},
+			"An agent sent a message to other team members. `type` is `text`, `shutdown_request`, `shutdown_response`, `plan_approval_request` or `plan_approval_response`, and `approve` is the answer in a response. The message enters the conversation of each recipient once, as STEERING_INJECTED."},
 		{Hook{Event: "PreToolUse", Name: "guard.sh", Call: "call_1", Outcome: "blocked", Reason: "use the Makefile", Title: "Guard", Level: "warning", Message: "blocked a command", Restrict: []hook.Restriction{{Tool: "Bash", Behavior: hook.Ask}}, Duration: 12 * time.Millisecond}, "",
-			"A hook ran; see [hooks](hooks.md). `outcome` is `ok`, `changed` (it changed the input or output of the tool call `call`; `input` is the new one), `asked` (it requires an approval), `blocked` (it refused a call or input, or kept the agent working), `stopped` (it stopped the work) or `failed` (without effect; a failure that refuses a call is `blocked`). `message` is for the user. `context` is for the model and enters the conversation as STEERING_INJECTED."},
+			"A hook ran; see [hooks](hooks.md). `outcome` is `ok`, `changed` (it changed the input or output of tool call `call`; `input` is the new one), `asked` (it requires an approval), `blocked` (it refused a call or input, or kept the agent working), `stopped` (it stopped the work) or `failed` (without effect; a failure that refuses a call is `blocked`). `message` is for the user. `context` is for the model and enters the conversation as STEERING_INJECTED."},
 		{TurnLimit{Limit: "tree_cost", Value: 2, Detail: "the agents have spent $2.0312 of $2.0000"}, "",
 			"A limit was reached: `max_tool_rounds`, `max_turns`, `tree_turns`, `tree_tokens`, `tree_cost` or `tree_duration`."},
-		{Warning{Code: "context_window", Message: "Context usage at ~84% of context window"}, "", "A problem that does not stop the work. `code` is `context_window`, `summary_failed`, `context_truncated` (the server dropped part of the conversation without an error), `price_step` (the conversation is so long that tokens cost more), `budget` (80 % of the cost limit is spent), `no_checkpoint`, `stop_hooks` (hooks wanted to keep the agent working too often), or absent."},
+		{Warning{Code: "context_window", Message: "Context usage at ~84% of context window"}, "", "A problem that does not stop the work. `code` is `context_window`, `summary_failed`, `context_truncated` (the server dropped part of the conversation without an error), `price_step` (the conversation is so long that tokens cost more), `budget` (the cost has reached 80 % of its limit), `no_checkpoint`, `stop_hooks` (hooks wanted to keep the agent working too often), or absent."},
 		{Error{Class: "rate_limit", Message: "anthropic: rate limit (HTTP 429)", Retryable: true}, "1",
-			"The work on the input failed. `retryable` means that it may succeed later. `class` is the kind of error, `save` if the session could not be saved, or `panic` if the host's code panicked; then there is a `stack`. `item` is the part of the conversation that the provider refused, and `body` the model's output in place of the requested object."},
+			"The work on the input failed. `retryable` means that it may succeed later. `class` is the kind of error, `save` if the session could not be saved, or `panic` if the host's code panicked; then there is a `stack`. `item` is the conversation item that the provider refused, and `body` the model's output in place of the requested object."},
 		{ProcessingEnd{Outcome: "done", State: "IDLE", Rounds: 4}, "",
 			"The work on the input ended. `outcome` is `done`, `awaiting_input`, `awaiting_approval`, `limit`, `cut_off`, `paused`, `refused`, `loop`, `interrupted` or `failed`. `state` is the state after it: `IDLE`, `AWAITING_INPUT`, `AWAITING_APPROVAL`, `CLOSED`, or `PROCESSING` if more input is queued. `question` is what the model asks the user."},
 		{SessionEnd{Reason: "closed", State: "CLOSED"}, "",
