@@ -210,7 +210,7 @@ func runSkills(ctx context.Context, t Target, _ string) (session.Result, error) 
 		}
 	}
 	if len(table.Rows) == 0 {
-		return session.Result{Text: "There are no skills."}, err
+		return session.Result{Text: "No skills."}, err
 	}
 	return session.Result{Tables: []session.Table{table}}, err
 }
@@ -226,7 +226,7 @@ func servers(list []mcp.Status) session.Result {
 		table.Rows = append(table.Rows, []string{s.Name, string(s.State), strconv.Itoa(len(s.Tools)), details})
 	}
 	if len(table.Rows) == 0 {
-		return session.Result{Text: "There are no MCP servers."}
+		return session.Result{Text: "No MCP servers."}
 	}
 	return session.Result{Tables: []session.Table{table}}
 }
@@ -294,7 +294,7 @@ func runMemory(ctx context.Context, t Target, args string) (session.Result, erro
 		return forget(ctx, t, list, args)
 	}
 	if len(list) == 0 {
-		return session.Result{Text: "There are no notes."}, err
+		return session.Result{Text: "No notes."}, err
 	}
 	table := session.Table{Columns: []string{"SCOPE", "TITLE", "NOTE"}}
 	for _, n := range list {

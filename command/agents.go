@@ -92,7 +92,7 @@ func runTasks(ctx context.Context, t Target, _ string) (session.Result, error) {
 	}
 	r := session.Result{Tables: tasks(s.Plan(), s.Tasks())}
 	if len(r.Tables) == 0 {
-		r.Text = "There are no tasks."
+		r.Text = "No tasks."
 	}
 	return r, nil
 }

@@ -352,7 +352,7 @@ func TestAbout_ShowsWhatThereIs(t *testing.T) {
 	if got := strings.Join(r.gone, ", "); got != "Bash(make:*) in user, Style" {
 		t.Errorf("removed %s", got)
 	}
-	r.wants("/tasks", "There are no tasks.")
+	r.wants("/tasks", "No tasks.")
 	r.wants("/queue", "No messages wait.")
 	r.wants("/agents", "main | idle | 0 | 0 | small-1 |")
 }

@@ -111,7 +111,7 @@ func yieldAll[T any](ctx context.Context, values []T, yield func(T, error) bool)
 	}
 }
 
-// Meta describes a session.
+// Meta describes a session. It returns ErrNotFound if the session does not exist.
 func (s *Memory) Meta(ctx context.Context, id string) (Meta, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *Memory) List(ctx context.Context) iter.Seq2[Meta, error] {
 	}
 }
 
-// OpenBlob opens a blob.
+// OpenBlob opens a blob of a session for reading. The caller closes it.
 func (s *Memory) OpenBlob(ctx context.Context, id, hash string) (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

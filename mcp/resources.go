@@ -85,13 +85,13 @@ func (c *conn) resourceList(ctx context.Context) ([]Resource, error) {
 	return list, nil
 }
 
-// Content is a part of a resource: text or binary data.
+// Content is part of a resource: text or binary data.
 type Content struct {
 	URI, MIME, Text string
 	Blob            []byte
 }
 
-// ReadResource reads a server's resource.
+// ReadResource reads the resource at uri from a server. A resource can have several parts. Their text is untrusted.
 func (c *Client) ReadResource(ctx context.Context, server, uri string) ([]Content, error) {
 	s, err := c.find(server)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 	return list, err
 }
 
-// GetPrompt returns a prompt's messages.
+// GetPrompt returns a prompt's messages, with args filled in by the server. The text is untrusted.
 func (c *Client) GetPrompt(ctx context.Context, server, name string, args map[string]string) ([]llm.Message, error) {
 	s, err := c.find(server)
 	if err != nil {

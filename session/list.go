@@ -11,8 +11,8 @@ import (
 
 // Filter selects sessions. The zero value selects all.
 type Filter struct {
-	Dir    string    `json:"dir,omitempty"`   // of this directory
-	Tag    string    `json:"tag,omitempty"`   // with this tag
+	Dir    string    `json:"dir,omitempty"`   // sessions in this directory
+	Tag    string    `json:"tag,omitempty"`   // sessions with this tag
 	Since  time.Time `json:"since,omitzero"`  // used at this time or later
 	Before time.Time `json:"before,omitzero"` // last used before this time
 	Limit  int       `json:"limit,omitempty"` // maximum number of sessions; 0 means all
@@ -33,7 +33,8 @@ type Damaged struct {
 	Error string `json:"error"`
 }
 
-// List lists sessions.
+// List returns the sessions that match f, most recently used first. A session that cannot be read is not an error: it is
+// listed in Damaged.
 func (m *Manager) List(ctx context.Context, f Filter) (Listing, error) {
 	list := Listing{Sessions: []event.Meta{}}
 	matches, err := f.matcher()

@@ -132,7 +132,7 @@ func usable(ctx context.Context, id string) error {
 	return event.CheckID(id)
 }
 
-// Meta describes a session.
+// Meta describes a session, which may be open in any process. It returns event.ErrNotFound if it does not exist.
 func (s *Store) Meta(ctx context.Context, id string) (event.Meta, error) {
 	if err := usable(ctx, id); err != nil {
 		return event.Meta{}, err

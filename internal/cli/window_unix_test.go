@@ -261,7 +261,7 @@ func TestReins_WithoutAKeySaysWhatToSet(t *testing.T) {
 	s.press("anthropic")
 	s.sees("set ANTHROPIC_API_KEY")
 	s.press("\x1b")
-	s.sees("There is no session:")
+	s.sees("No session:")
 	s.press("kept")
 	s.sees("> kept")
 	s.press("\x11")

@@ -194,7 +194,7 @@ func (a *app) unfold() {
 // copied copies text to the clipboard and confirms it.
 func (a *app) copied(s, what string) {
 	if s == "" {
-		a.say("There is nothing to copy.")
+		a.say("Nothing to copy.")
 		return
 	}
 	a.term.Copy(s)
@@ -222,7 +222,7 @@ func (a *app) copyCode() {
 		list = a.lastCodes()
 	}
 	if len(list) == 0 {
-		a.say("There is no code block here.")
+		a.say("No code block here.")
 		return
 	}
 	a.browse.code++

@@ -233,11 +233,11 @@ func TestRun_SaysWhyThereIsNoSession(t *testing.T) {
 	r := start(t, 80, 24, func(_ *rig, o *Options) {
 		o.First = func(context.Context) (session.Handle, error) { return nil, fmt.Errorf("no API key") }
 	})
-	r.sees("There is no session: no API key")
+	r.sees("No session: no API key")
 	r.press("still a draft")
 	r.sees("> still a draft")
 	r.press(enter)
-	r.sees("There is no session to send this to")
+	r.sees("No session to send this to")
 	r.sees("> still a draft")
 }
 

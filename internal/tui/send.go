@@ -22,7 +22,7 @@ func (a *app) submit(later bool) {
 		return
 	}
 	if a.live == nil && !a.opening {
-		a.say("There is no session to send this to.")
+		a.say("No session to send this to.")
 		return
 	}
 	m, err := a.edit.Take()

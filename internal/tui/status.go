@@ -166,7 +166,7 @@ func (a *app) welcome(w int) []text.Line {
 	add(a.o.Welcome.Title, text.Style{Role: text.Heading, Attr: text.Bold})
 	if a.openErr != nil {
 		lines = append(lines, nil)
-		add("There is no session: "+a.openErr.Error(), text.Style{Role: text.Failure})
+		add("No session: "+a.openErr.Error(), text.Style{Role: text.Failure})
 	}
 	for _, s := range a.o.Welcome.Lines {
 		if lines = append(lines, nil); s != "" {

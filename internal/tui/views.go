@@ -104,7 +104,7 @@ func (a *app) pickArgument(name string) {
 				a.sayError(err)
 			case len(list) == 0:
 				a.edit.SetText(name + " ")
-				a.say("There is nothing to choose from. Type the name.")
+				a.say("Nothing to choose from. Type the name.")
 			default:
 				rows := make([]dialog.Row, len(list))
 				for i, s := range list {

@@ -95,7 +95,7 @@ func (p *tasks) sections() []pager.Section {
 		out = append(out, section(show.Plural(len(p.tasks), "task"), t))
 	}
 	if len(out) == 0 {
-		out = []pager.Section{pager.Text("", "There is no plan, and there are no tasks.")}
+		out = []pager.Section{pager.Text("", "No plan and no tasks.")}
 	}
 	return out
 }
