@@ -118,8 +118,11 @@ func (a *app) pickArgument(name string) {
 
 // undo shows the changes that an undo would make, and asks.
 func (a *app) undo(o session.UndoOptions) {
-	l := a.live
+	l, working := a.live, a.working()
 	a.do(func(ctx context.Context) func() {
+		if !working {
+			finish(ctx, l)
+		}
 		dry := o
 		dry.DryRun = true
 		u, err := l.Undo(ctx, dry)
