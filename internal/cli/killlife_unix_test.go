@@ -150,7 +150,7 @@ func (l *life) run(end moment, args ...string) (p process) {
 		defer time.AfterFunc(end.after, kill).Stop()
 	}
 	var hung atomic.Bool
-	defer time.AfterFunc(4*patient, func() {
+	defer time.AfterFunc(patient, func() {
 		hung.Store(true)
 		_ = cmd.Process.Signal(syscall.SIGQUIT) // prints the goroutines
 		time.AfterFunc(patient/10, kill)

@@ -190,7 +190,7 @@ func (s *storm) run(killAfter time.Duration) (killed, over bool, wait time.Durat
 		return false, true, 0
 	}
 	start := time.Now()
-	defer time.AfterFunc(4*patient, func() { s.Error("a process hangs"); _ = cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(patient, func() { s.Error("a process hangs"); _ = cmd.Process.Kill() }).Stop()
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {

@@ -55,7 +55,7 @@ func peakMemory(t *testing.T, home, output, command string) int {
 		return llmtest.Turn{Parts: []llm.Part{llm.ToolCall{ID: "call_1", Name: "shell", Arguments: fmt.Sprintf(`{"command":%q}`, command)}}}
 	}}})
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*patient)
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, plainReins(t), "run", "--yes", "--provider", "anthropic", "--profile", "generic", "--base-url", server.BaseURL("anthropic"), "--output", output, "Print.")
 	cmd.Dir, cmd.Env, cmd.Stderr = t.TempDir(), runEnv(home), os.Stderr

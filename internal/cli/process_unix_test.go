@@ -24,7 +24,7 @@ import (
 )
 
 // patient is the timeout for everything that should happen soon.
-const patient = 30 * time.Second
+const patient = 2 * time.Minute
 
 // command returns the program as a process, with a model server that obeys; see reply.
 func command(t *testing.T, args ...string) *exec.Cmd {
