@@ -339,7 +339,9 @@ func (e *Emulator) csi(params string, final byte) {
 	case 'T':
 		e.scroll(-n(0, 1))
 	case 'r':
-		e.top, e.bottom, e.X, e.Y = n(0, 1)-1, n(1, e.H), 0, 0
+		if top, bottom := n(0, 1)-1, min(n(1, e.H), e.H); top < bottom { // others are ignored
+			e.top, e.bottom, e.X, e.Y = top, bottom, 0, 0
+		}
 	case 'm':
 		e.wrap = pending
 		e.style(params)

@@ -18,6 +18,8 @@ func TestEmulator_ErasesAndShifts(t *testing.T) {
 		"a\r\nb\r\nc\x1b[2d\x1b[L":       "a\n\nb\nc",
 		"a\x1b7b\r\nc\x1b8d":             "ad\nc",
 		"a\r\nb\x1b[H\x1bMc":             "c\na\nb",
+		"a\r\nb\x1b[1;21r\x1b[2S":        "",
+		"a\r\nb\x1b[9;21r\x1b[1S":        "b",
 		"a\x1b(Bb\tc\x1b[F\x1b[2Ed\x1b=": "ab      c\n\nd",
 	} {
 		e := New(20, 5)
