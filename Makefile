@@ -43,7 +43,7 @@ packages:
 PARALLEL := 8
 
 plain:
-	@echo "test packages"; go test -vet=off -ldflags=-w -parallel $(PARALLEL) $$(go list ./... | grep -vxF "$$(go list $(RACE))")
+	@echo "test packages"; go test -timeout 20m -vet=off -ldflags=-w -parallel $(PARALLEL) $$(go list ./... | grep -vxF "$$(go list $(RACE))")
 	@go test -timeout 30m -vet=off -ldflags=-w -run '$(LONG)' ./agent
 
 raced:
