@@ -88,11 +88,18 @@ func TestAsk_UserAnswersAServer(t *testing.T) {
 
 func TestAsk_TimeOfTheUserDoesNotCount(t *testing.T) {
 	t.Parallel()
-	c := asking(t, Config{Elicit: func(context.Context, string, ElicitRequest) (ElicitAnswer, error) {
-		<-time.After(4500 * time.Millisecond) // a user who thinks for longer than the call timeout
-		return ElicitAnswer{Decline, nil}, nil
-	}}, 4*time.Second)
-	if res := invoke(t, c, "mcp__x__ask", `{}`); tool.String(res.Output) != "decline " {
+	ask := func(timeout time.Duration) tool.Result {
+		c := asking(t, Config{Elicit: func(context.Context, string, ElicitRequest) (ElicitAnswer, error) {
+			<-time.After(timeout + 500*time.Millisecond) // a user who thinks for longer than the call timeout
+			return ElicitAnswer{Decline, nil}, nil
+		}}, timeout)
+		return invoke(t, c, "mcp__x__ask", `{}`)
+	}
+	res := ask(2 * time.Second)
+	if res.Error != nil && res.Error.Code == TimedOut { // the rest of the call takes long on a busy machine
+		res = ask(20 * time.Second)
+	}
+	if tool.String(res.Output) != "decline " {
 		t.Errorf("got %q and the error %v", tool.String(res.Output), res.Error)
 	}
 }
