@@ -33,7 +33,7 @@ func (r *rig) start(command string) (id string, pid int) {
 func (r *rig) await(id, want string) string {
 	r.t.Helper()
 	all := ""
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(all, want); {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(all, want); {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("got %q, want %q in it", all, want)
 		}
@@ -146,7 +146,7 @@ func TestBackground_LargeOutputComesInPiecesAndWhole(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	id, _ := r.start("yes ééé | head -n 500000")
 	all := ""
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		out := r.run("shell_output", args{"id": id, "wait_ms": 10})
 		text := tool.String(out.Result.Output)
 		if len(text) > 2<<20 {

@@ -271,7 +271,7 @@ func TestTools_NativeNamesReachBackgroundProcesses(t *testing.T) {
 	r := newRig(t, tools.Config{})
 	r.ok("Bash", args{"command": "while read l; do echo got $l; done", "run_in_background": true})
 	got := r.ok("write_stdin", args{"session_id": 1, "chars": "a\n", "yield_time_ms": 0})
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(got, "got a") && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(got, "got a") && time.Now().Before(deadline); {
 		got = r.ok("BashOutput", args{"bash_id": "1", "filter": "."})
 	}
 	if got := r.ok("TaskOutput", args{"task_id": "1", "block": false, "timeout": 1}); !strings.Contains(got, "still running") {

@@ -33,7 +33,7 @@ func newLoop(t *testing.T) *loop { return &loop{t: t, posts: make(chan func() Ou
 // until runs posts until a condition holds.
 func (l *loop) until(what string, ok func() bool) {
 	l.t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for !ok() {
 		select {
 		case f := <-l.posts:
