@@ -20,7 +20,7 @@ func TestHold_LockIsFreeWhenNobodyOfAKilledHostIsLeft(t *testing.T) {
 			locks := []string{filepath.Join(spool, "first"), filepath.Join(spool, "second")}
 			host := startVictim(t, dir, spool, line, locks...)
 			for _, name := range locks {
-				if locked(t, name, unix.LOCK_NB) {
+				if locked(t, name) {
 					t.Fatal("the host has not locked its file")
 				}
 			}
@@ -28,7 +28,7 @@ func TestHold_LockIsFreeWhenNobodyOfAKilledHostIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, name := range locks {
-				locked(t, name, 0) // waits
+				await(t, "the lock of a killed host", func() bool { return locked(t, name) })
 				nobodyLeft(t, dir)
 			}
 			host.Wait()
@@ -37,7 +37,7 @@ func TestHold_LockIsFreeWhenNobodyOfAKilledHostIsLeft(t *testing.T) {
 }
 
 // locked locks a file for a moment, and reports whether it could.
-func locked(t *testing.T, name string, flags int) bool {
+func locked(t *testing.T, name string) bool {
 	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func locked(t *testing.T, name string, flags int) bool {
 	}
 	defer f.Close()
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|flags)
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err != unix.EINTR {
 			return err == nil
 		}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,14 +54,43 @@ func TestGrace_IsTwoSeconds(t *testing.T) {
 			t.Error("found no process to terminate")
 		}
 		awaitExit(q, make(chan struct{}), grace)
-		// Reading the process table sleeps for some milliseconds if a process is in the middle of an exec.
-		if took := time.Since(start).Round(100 * time.Millisecond); took != 2*time.Second {
+		// Reading the process table sleeps for some milliseconds for each process in the middle of an exec.
+		if took := time.Since(start).Round(500 * time.Millisecond); took != 2*time.Second {
 			t.Errorf("waited %v, want 2s", took)
 		}
 	})
 	killAll(targets{group: c.Process.Pid}, nil, 0)
 	if err := c.Wait(); c.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("it ended with %v, want SIGKILL", err)
+	}
+}
+
+// TestKillAll_FindsWhatStartsWhileTheTableIsRead reads the process table as slowly as on a busy machine.
+func TestKillAll_FindsWhatStartsWhileTheTableIsRead(t *testing.T) {
+	t.Parallel()
+	var started []*exec.Cmd
+	start := func() {
+		c := exec.Command("sleep", "600")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		started = append(started, c)
+	}
+	start()
+	slow := func(id identity) bool {
+		if len(started) == 1 { // the table was read without the second process
+			start()
+			time.Sleep(killTime)
+		}
+		return slices.ContainsFunc(started, func(c *exec.Cmd) bool { return c.Process.Pid == id.pid })
+	}
+	killAll(targets{marks: marks{env: newID()}, strays: slow}, nil, 0)
+	for i, c := range started {
+		if stat, ok := readStat(c.Process.Pid, make([]byte, 4096)); !ok || !stat.zombie {
+			t.Errorf("process %d was not killed", i+1)
+		}
+		_ = c.Process.Kill()
+		_ = c.Wait()
 	}
 }
 

@@ -10,8 +10,11 @@ import (
 	"time"
 )
 
-// killTime is the maximum time to wait for killed processes. Processes that hang in the kernel die later.
-const killTime = 600 * time.Millisecond
+// killTime is the maximum time to wait for a killed process. Processes that hang in the kernel die later.
+const killTime = 3 * time.Second
+
+// newTime is the maximum time to look for processes that appear while others are killed.
+const newTime = 10 * killTime
 
 // targets selects processes: by mark, by process group or session, by earlier sightings, and all descendants of these.
 type targets struct {
@@ -51,7 +54,9 @@ func killAll(q targets, gone <-chan struct{}, grace time.Duration) {
 	if grace > 0 && terminate(q) {
 		awaitExit(q, gone, grace)
 	}
-	deadline := time.Now().Add(killTime)
+	begin := time.Now()
+	last := begin // when a process was killed for the first time
+	killed := make(map[identity]bool)
 	var children []int
 	defer func() {
 		for _, pid := range children {
@@ -59,7 +64,7 @@ func killAll(q targets, gone <-chan struct{}, grace time.Duration) {
 		}
 	}()
 	// A process that forks while the table is read may be missed, so look twice.
-	for clean, pause := 0, time.Millisecond; clean < 2 && time.Now().Before(deadline); {
+	for clean, pause := 0, time.Millisecond; clean < 2; {
 		if q.group != 0 {
 			syscall.Kill(-q.group, syscall.SIGKILL)
 		}
@@ -70,10 +75,16 @@ func killAll(q targets, gone <-chan struct{}, grace time.Duration) {
 		}
 		clean = 0
 		for _, id := range found {
+			if same := (identity{pid: id.pid, start: id.start}); !killed[same] && time.Since(begin) < newTime {
+				killed[same], last = true, time.Now()
+			}
 			if q.adopted != nil && q.adopted(id) {
 				children = append(children, id.pid)
 			}
 			id.signal(syscall.SIGKILL)
+		}
+		if time.Since(last) > killTime {
+			return
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, 20*time.Millisecond)

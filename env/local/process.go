@@ -13,7 +13,7 @@ import (
 )
 
 // giveUpTime is the maximum time to wait for a killed command to exit.
-const giveUpTime = 200 * time.Millisecond
+const giveUpTime = time.Second
 
 // process is a command on this machine.
 type process struct {

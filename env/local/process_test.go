@@ -28,7 +28,7 @@ func run(t *testing.T, e env.Environment, line string) env.ExecResult {
 // wait waits for a process to end.
 func wait(t *testing.T, p env.Process) env.Exit {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 	defer cancel()
 	x, err := p.Wait(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func wait(t *testing.T, p env.Process) env.Exit {
 // await polls until a condition holds.
 func await(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {

@@ -79,12 +79,16 @@ func TestClose_NobodySurvives(t *testing.T) {
 
 func TestStop_LeavesTimeToCleanUp(t *testing.T) {
 	e := newEnv(t, local.Config{})
-	p := runStubborn(t, t.Context(), e, `trap 'sleep 0.3; echo cleaned; exit' TERM; echo up; while :; do sleep 0.01; done`)
-	if x, err := p.Stop(t.Context()); err != nil || x.Code != 0 {
-		t.Errorf("exit %+v, %v, want code 0", x, err)
-	}
-	if got := text(t, p, env.Stdout); got != "up\ncleaned\n" {
-		t.Errorf("output is %q, want that of the cleanup too", got)
+	for tries := 5; ; tries-- { // a busy machine may need longer for the cleanup than the two seconds that there are
+		p := runStubborn(t, t.Context(), e, `trap 'sleep 0.3; echo cleaned; exit' TERM; echo up; while :; do sleep 0.01; done`)
+		x, err := p.Stop(t.Context())
+		got := text(t, p, env.Stdout)
+		if err == nil && x.Code == 0 && got == "up\ncleaned\n" {
+			return
+		}
+		if tries == 0 {
+			t.Fatalf("exit %+v, %v and the output %q, want code 0 and the output of the cleanup too", x, err, got)
+		}
 	}
 }
 
@@ -122,17 +126,20 @@ func TestTimeout_NobodySurvives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t, local.Config{})
-			p, err := e.Start(t.Context(), env.Command{Line: line + "; sleep 600", Timeout: 500 * time.Millisecond, MaxOutput: 1 << 20})
-			if err != nil {
-				t.Fatal(err)
+			for limit := 500 * time.Millisecond; limit < time.Minute; limit *= 10 { // a busy machine may need more to start it
+				p, err := e.Start(t.Context(), env.Command{Line: line + "; sleep 600", Timeout: limit, MaxOutput: 1 << 20})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if x := wait(t, p); !x.TimedOut {
+					t.Errorf("exit: %+v", x)
+				}
+				nobodyLeft(t, e.Info().Dir)
+				if p.Written(env.Stdout) > 0 {
+					return
+				}
 			}
-			if x := wait(t, p); !x.TimedOut {
-				t.Errorf("exit: %+v", x)
-			}
-			if p.Written(env.Stdout) == 0 {
-				t.Error("the output before the timeout is lost")
-			}
-			nobodyLeft(t, e.Info().Dir)
+			t.Error("the output before the timeout is lost")
 		})
 	}
 }
