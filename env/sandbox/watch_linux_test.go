@@ -61,7 +61,7 @@ func TestMissing_IsBlocked(t *testing.T) {
 // A command must not have to end before what it plants is blocked.
 func TestMissing_IsBlockedWhileTheCommandRuns(t *testing.T) {
 	s := newStage(t, nil)
-	s.must(`echo x > .envrc; for i in $(seq 500); do test -e .envrc || exit 0; sleep 0.01; done; exit 1`)
+	s.must(`echo x > .envrc; for i in $(seq 5000); do test -e .envrc || exit 0; sleep 0.01; done; exit 1`)
 	s.blocks(".envrc")
 }
 
@@ -83,7 +83,7 @@ func TestMissing_BelongsToTheUserIfNoCommandRuns(t *testing.T) {
 // settled waits until the box has seen that all processes are gone.
 func (s *stage) settled() {
 	s.t.Helper()
-	for range 1_000 {
+	for end := time.Now().Add(2 * maxSettleTime); time.Now().Before(end); {
 		s.box.mu.Lock()
 		empty := s.box.empty
 		s.box.mu.Unlock()
@@ -104,7 +104,7 @@ func TestWatcher_ReadsEventsWhileNoCommandRuns(t *testing.T) {
 	if err := os.Mkdir(s.ws+"/mine", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for range 1_000 {
+	for end := time.Now().Add(maxSettleTime); time.Now().Before(end); {
 		n := 1
 		s.box.watch.control(func(fd int) { n, _ = unix.IoctlGetInt(fd, unix.TIOCINQ) })
 		if n == 0 {
