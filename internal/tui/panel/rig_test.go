@@ -51,7 +51,12 @@ func newRig(t *testing.T, host command.Host) *rig {
 		Dir:      r.dir,
 		State:    string(state),
 		Tier:     "all",
-		Session:  agent.Config{Client: r.script, Store: store, ContextWindow: 200_000},
+		Session: agent.Config{
+			ID:            "this", // a random ID may contain what a test looks for
+			Client:        r.script,
+			Store:         store,
+			ContextWindow: 200_000,
+		},
 	}, session.Options{Manager: r.Manager, Registry: command.New(host)})
 	must(t, err)
 	t.Cleanup(func() { must(t, r.Local.Close()) })
