@@ -16,7 +16,7 @@ import (
 )
 
 // patience is the timeout for anything that must happen.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Subject is an implementation to test.
 type Subject struct {

@@ -226,7 +226,7 @@ func (o approveCommand) answer(ctx context.Context, sessions *session.Manager, w
 	if err != nil {
 		return err
 	}
-	const patience = 5 * time.Second // an owner that ends after another answer does not answer
+	const patience = 20 * time.Second // an owner that ends after another answer does not answer
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = w.Answer(within, q.ID, a)

@@ -54,7 +54,7 @@ func deadPort(t *testing.T) int {
 func TestLocal_FindsServersAndTheirModels(t *testing.T) {
 	ollama := modelServer(t, `{"object":"list","data":[{"id":"first","owned_by":"library"},{"id":"second"}]}`)
 	moved := modelServer(t, `{"data":[{"id":"qwen","owned_by":"vllm"}]}`)
-	search := connect.Search{Places: []connect.Place{{Name: "LM Studio", Port: deadPort(t)}, {Name: "Ollama", Port: ollama}, {Name: "llama.cpp", Port: moved}}}
+	search := connect.Search{Places: []connect.Place{{Name: "LM Studio", Port: deadPort(t)}, {Name: "Ollama", Port: ollama}, {Name: "llama.cpp", Port: moved}}, Timeout: time.Minute}
 	got, err := search.Local(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 var errClientGone = errors.New("the MCP client disconnected")
 
 // grace is how long calls may run after a client's input has ended. Tests change it.
-var grace = 2 * time.Second
+var grace = 10 * time.Second
 
 // lingering is a transport that delays the end of its input until all requests are answered, at most for the grace
 // period. This makes it possible to pipe a file with requests to a server.

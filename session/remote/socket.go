@@ -58,7 +58,7 @@ func Share(h session.Handle, d home.Dir) (*Owner, error) {
 
 // Close closes the session, and then the connections, so that clients see its last records and its end.
 func (o *Owner) Close() error {
-	const farewell = time.Second
+	const farewell = 3 * time.Second
 	o.socket.remove() // before another process can open the session, whose socket has the same path
 	err := o.handle.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
