@@ -128,7 +128,7 @@ func (d demo) runner(provider, model, url, dir string) *runner {
 		dir:        dir,
 		yes:        true,
 		noSave:     true,
-		timeout:    2 * time.Minute,
+		timeout:    10 * time.Minute,
 	}
 	r := newRunner(h, newTextView(h), flags)
 	// The project uses only the standard library, so go must not look for modules or toolchains.
