@@ -59,7 +59,7 @@ func known(t Target, provider string) []llm.Model {
 	if t.Models == nil {
 		return nil
 	}
-	return slices.DeleteFunc(t.Models.Models(), func(m llm.Model) bool { return m.Provider != provider || m.Retired || !m.Tools })
+	return slices.DeleteFunc(t.Models.ModelsOf(provider), func(m llm.Model) bool { return m.Retired || !m.Tools })
 }
 
 func completeModel(ctx context.Context, t Target, args []string) ([]string, error) {
@@ -134,7 +134,7 @@ func modelChange(t Target, i session.Info, name string) (session.Settings, error
 }
 
 func hasProvider(c *llm.Catalogue, name string) bool {
-	return slices.ContainsFunc(c.Models(), func(m llm.Model) bool { return m.Provider == name })
+	return len(c.ModelsOf(name)) > 0
 }
 
 // change changes the model or its effort, and describes the change.

@@ -1,9 +1,6 @@
 package llm
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Alias is a short name that users type for the current model in a series. Unlike [Model.Aliases], it moves to the next
 // model when that is released.
@@ -14,7 +11,12 @@ type Alias struct {
 }
 
 // Aliases returns a copy of the alias list.
-func (c *Catalogue) Aliases() []Alias { return slices.Clone(c.aliases) }
+func (c *Catalogue) Aliases() (list []Alias) {
+	for _, g := range c.groups {
+		list = append(list, g.open().aliases...)
+	}
+	return list
+}
 
 // Resolve returns the model that an alias means. It reports false for all other names, and for aliases of models that the
 // provider does not serve; "" means any provider. A model that has the name itself is not an alias.
@@ -22,9 +24,14 @@ func (c *Catalogue) Resolve(provider, name string) (Model, bool) {
 	if _, taken := c.find(provider, name); taken {
 		return Model{}, false
 	}
-	for _, a := range c.aliases {
-		if a.Name == name && (provider == "" || serves(provider, a.Provider)) {
-			return c.Exact(a.Provider, a.Model)
+	for _, g := range c.groups {
+		if !g.mentions(name) {
+			continue
+		}
+		for _, a := range g.open().aliases {
+			if a.Name == name && (provider == "" || serves(provider, a.Provider)) {
+				return c.Exact(a.Provider, a.Model)
+			}
 		}
 	}
 	return Model{}, false

@@ -1,12 +1,10 @@
 package llm
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -148,127 +146,85 @@ func (c Cost) String() string {
 
 // Catalogue is an immutable list of models.
 type Catalogue struct {
-	models   []Model
-	byName   map[string]int // key(provider, name), and the name alone for the first model that has it
-	families []Family       // the first that fits counts
-	aliases  []Alias        // the first that fits counts
+	groups []*group // the first that has a name counts
 }
-
-// DefaultCatalogue returns the built-in catalogue.
-func DefaultCatalogue() *Catalogue { return defaultCatalogue() }
-
-var defaultCatalogue = sync.OnceValue(func() *Catalogue {
-	c, err := newCatalogue(withInvoked(withSearch(models(), searchPrices)))
-	if err != nil {
-		panic("llm: invalid built-in catalogue: " + err.Error())
-	}
-	c.families, c.aliases = families, aliases
-	return c
-})
 
 // ReadCatalogue reads a catalogue: a JSON object {"models": […]}. It may also have "search", the price of 1,000 web
 // searches by provider, "families", the rules of unknown models, and "aliases", names for the current models.
 func ReadCatalogue(r io.Reader) (*Catalogue, error) {
-	var file struct {
-		Models   []Model            `json:"models"`
-		Search   map[string]float64 `json:"search"`
-		Families []Family           `json:"families"`
-		Aliases  []Alias            `json:"aliases"`
+	l, err := readList(r)
+	if err != nil {
+		return nil, err
 	}
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&file); err != nil {
-		return nil, fmt.Errorf("invalid model catalogue: %w", err)
-	}
-	c, err := newCatalogue(withSearch(file.Models, file.Search))
-	if err == nil {
-		c.families, c.aliases = file.Families, file.Aliases
-	}
-	return c, err
+	return &Catalogue{[]*group{{list: l}}}, nil
 }
 
-// withSearch gives models without a price for web searches their provider's price.
-func withSearch(models []Model, prices map[string]float64) []Model {
-	for i := range models {
-		search, ok := prices[models[i].Provider]
-		for p := models[i].Price; ok && p != nil; p = p.Next {
-			if p.Search == nil {
-				p.Search = &search
+// NewCatalogue returns a catalogue of these models.
+func NewCatalogue(models []Model) (*Catalogue, error) {
+	l, err := newList(slices.Clone(models))
+	if err != nil {
+		return nil, err
+	}
+	return &Catalogue{[]*group{{list: l}}}, nil
+}
+
+// Merge returns the models of both catalogues. If both have a model, the one in over wins.
+func (c *Catalogue) Merge(over *Catalogue) (*Catalogue, error) {
+	groups := slices.Clone(over.groups)
+	for _, g := range c.groups {
+		rest, err := g.without(over)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, rest)
+	}
+	return join(groups)
+}
+
+// Extend returns a catalogue with further models, which replace those with the same provider and ID. A name alone
+// still means the model that it meant before.
+func (c *Catalogue) Extend(models ...Model) (*Catalogue, error) {
+	groups := slices.Clone(c.groups)
+	for i, g := range groups {
+		var err error
+		if groups[i], models, err = g.replace(models); err != nil {
+			return nil, err
+		}
+	}
+	added, err := newList(slices.Clone(models))
+	if err != nil {
+		return nil, err
+	}
+	return join(append(groups, &group{list: added}))
+}
+
+// Models returns a copy of the model list.
+func (c *Catalogue) Models() (models []Model) {
+	for _, g := range c.groups {
+		models = append(models, g.open().models...)
+	}
+	return models
+}
+
+// ModelsOf returns a copy of a provider's model list.
+func (c *Catalogue) ModelsOf(provider string) (models []Model) {
+	for _, g := range c.groups {
+		for _, m := range g.of(provider).models {
+			if m.Provider == provider {
+				models = append(models, m)
 			}
 		}
 	}
 	return models
 }
 
-// NewCatalogue returns a catalogue of these models.
-func NewCatalogue(models []Model) (*Catalogue, error) { return newCatalogue(slices.Clone(models)) }
-
-// newCatalogue is NewCatalogue without a copy.
-func newCatalogue(models []Model) (*Catalogue, error) {
-	c := &Catalogue{models: models, byName: make(map[string]int, 3*len(models))}
-	for i, m := range models {
-		if m.ID == "" || m.Provider == "" {
-			return nil, fmt.Errorf("model %d in the catalogue has no id or no provider", i+1)
-		}
-		for _, name := range append([]string{m.ID}, m.Aliases...) {
-			key := key(m.Provider, name)
-			if _, dup := c.byName[key]; dup {
-				return nil, fmt.Errorf("the catalogue lists %s/%s twice", m.Provider, name)
-			}
-			c.byName[key] = i
-			if _, taken := c.byName[name]; !taken {
-				c.byName[name] = i
-			}
-		}
-	}
-	return c, nil
-}
-
-// key differs from all names: a model ID may be "openai/gpt-5".
-func key(provider, name string) string { return provider + "\x00" + name }
-
-// Merge returns the models of both catalogues. If both have a model, the one in over wins.
-func (c *Catalogue) Merge(over *Catalogue) (*Catalogue, error) {
-	models := append([]Model(nil), over.models...)
-	for _, m := range c.models {
-		if _, replaced := over.byName[key(m.Provider, m.ID)]; !replaced {
-			models = append(models, m)
-		}
-	}
-	merged, err := newCatalogue(models)
-	if err == nil {
-		merged.families, merged.aliases = slices.Concat(over.families, c.families), slices.Concat(over.aliases, c.aliases)
-	}
-	return merged, err
-}
-
-// Extend returns a catalogue with further models, which replace those with the same provider and ID. A name alone
-// still means the model that it meant before.
-func (c *Catalogue) Extend(models ...Model) (*Catalogue, error) {
-	all := c.Models()
-	for _, m := range models {
-		same := func(old Model) bool { return m.Provider == old.Provider && m.ID == old.ID }
-		if i := slices.IndexFunc(c.models, same); i >= 0 { // its place decides which model the name alone means
-			all[i] = m
-		} else {
-			all = append(all, m)
-		}
-	}
-	extended, err := newCatalogue(all)
-	if err == nil {
-		extended.families, extended.aliases = c.families, c.aliases
-	}
-	return extended, err
-}
-
-// Models returns a copy of the model list.
-func (c *Catalogue) Models() []Model { return slices.Clone(c.models) }
-
 // Default returns the model to use if a request names only the provider.
 func (c *Catalogue) Default(provider string) (Model, bool) {
-	for _, m := range c.models {
-		if m.Provider == provider && m.Default {
-			return m, true
+	for _, g := range c.groups {
+		for _, m := range g.of(provider).models {
+			if m.Provider == provider && m.Default {
+				return m, true
+			}
 		}
 	}
 	return Model{}, false
@@ -319,15 +275,28 @@ func (c *Catalogue) Exact(provider, name string) (Model, bool) {
 
 // find returns one of the provider's models. Without a provider, the name may begin with one.
 func (c *Catalogue) find(provider, name string) (Model, bool) {
-	for _, candidate := range []string{name, undated(name)} {
-		keys := []string{key(provider, candidate)}
-		if provider == "" {
-			keys = []string{strings.Replace(candidate, "/", "\x00", 1), candidate}
-		}
-		for _, k := range keys {
-			if i, ok := c.byName[k]; ok {
-				return c.models[i], true
+	candidates := []string{name}
+	if plain := undated(name); plain != name {
+		candidates = append(candidates, plain)
+	}
+	for _, candidate := range candidates {
+		if first, rest, ok := strings.Cut(candidate, "/"); ok && provider == "" && first != "" {
+			if m, ok := c.named(first, rest); ok {
+				return m, true
 			}
+		}
+		if m, ok := c.named(provider, candidate); ok {
+			return m, true
+		}
+	}
+	return Model{}, false
+}
+
+// named returns the first model with this id or alias from the provider; "" means any provider.
+func (c *Catalogue) named(provider, name string) (Model, bool) {
+	for _, g := range c.groups {
+		if m, ok := g.named(provider, name); ok {
+			return m, true
 		}
 	}
 	return Model{}, false

@@ -7,6 +7,13 @@ import (
 
 func TestFamilies_AllResolve(t *testing.T) {
 	c := DefaultCatalogue()
+	var families []Family
+	for _, g := range c.groups {
+		families = append(families, g.open().families...)
+	}
+	if len(families) < 10 {
+		t.Fatalf("got only %d families", len(families))
+	}
 	for i, f := range families {
 		m, ok := c.Exact(f.Provider, f.Like)
 		if !ok || m.ID != f.Like || m.Retired || m.Ends != "" {

@@ -107,9 +107,11 @@ func (c *Catalogue) Like(provider, name string) (Model, bool) {
 
 // family returns the newest model in the family that a name belongs to.
 func (c *Catalogue) family(provider, name string) (Model, bool) {
-	for _, f := range c.families {
-		if f.Provider == provider && strings.HasPrefix(name, f.Prefix) {
-			return c.Exact(provider, f.Like)
+	for _, g := range c.groups {
+		for _, f := range g.of(provider).families {
+			if f.Provider == provider && strings.HasPrefix(name, f.Prefix) {
+				return c.Exact(provider, f.Like)
+			}
 		}
 	}
 	return Model{}, false

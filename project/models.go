@@ -268,10 +268,8 @@ func pricedTier(p *llm.Price, tier string) bool {
 // didYouMean suggests models of a provider with similar names.
 func didYouMean(name string, known *llm.Catalogue, provider string) string {
 	var ids []string
-	for _, m := range known.Models() {
-		if m.Provider == provider {
-			ids = append(ids, m.ID)
-		}
+	for _, m := range known.ModelsOf(provider) {
+		ids = append(ids, m.ID)
 	}
 	if near := suggest.Words(name, ids); len(near) > 0 {
 		return "; did you mean " + strings.Join(near, " or ") + "?"

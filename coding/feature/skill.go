@@ -178,7 +178,7 @@ func modelFor(c *llm.Catalogue, provider, name string) string {
 	if m, ok := c.Resolve(provider, name); ok {
 		return m.ID
 	}
-	for _, m := range slices.Backward(c.Models()) {
+	for _, m := range slices.Backward(c.ModelsOf(provider)) {
 		if m.Provider == provider && !m.Retired && slices.Contains(strings.Split(m.ID, "-"), name) {
 			return m.ID
 		}

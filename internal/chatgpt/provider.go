@@ -58,12 +58,9 @@ func uncached(c *llm.Catalogue) (*llm.Catalogue, error) {
 	if c == nil {
 		c = llm.DefaultCatalogue()
 	}
-	var models []llm.Model
-	for _, m := range c.Models() {
-		if m.Provider == "openai" {
-			m.Rules.Cache, m.Rules.CacheTTLs = "", nil
-			models = append(models, m)
-		}
+	models := c.ModelsOf("openai")
+	for i := range models {
+		models[i].Rules.Cache, models[i].Rules.CacheTTLs = "", nil
 	}
 	if len(models) == 0 {
 		return c, nil
@@ -78,8 +75,8 @@ func uncached(c *llm.Catalogue) (*llm.Catalogue, error) {
 // Models returns the catalogue's OpenAI models as models of this provider. They cost nothing beyond the plan. OpenAI
 // decides which of them a plan includes.
 func Models(c *llm.Catalogue) (list []llm.Model) {
-	for _, m := range c.Models() {
-		if m.Provider == "openai" && m.Reasoning && m.Tools && !m.Retired {
+	for _, m := range c.ModelsOf("openai") {
+		if m.Reasoning && m.Tools && !m.Retired {
 			m.Provider = Name
 			m.Aliases = slices.Clone(m.Aliases)
 			m.Price = &llm.Price{Input: new(0.0), Output: new(0.0)}

@@ -109,9 +109,8 @@ func completeProviders(_ *cobra.Command, _ []string, prefix string) (names []str
 // cheapest returns the model of a provider with the lowest price, or else the default one, if it has any.
 func cheapest(c *llm.Catalogue, provider string) (best llm.Model) {
 	best, _ = c.Default(provider)
-	for _, m := range c.Models() {
-		if m.Provider != provider || m.Retired || m.Ends != "" || !m.Tools || m.Price == nil || m.Price.Input == nil ||
-			m.Price.Output == nil {
+	for _, m := range c.ModelsOf(provider) {
+		if m.Retired || m.Ends != "" || !m.Tools || m.Price == nil || m.Price.Input == nil || m.Price.Output == nil {
 			continue
 		}
 		if best.Price == nil || best.Price.Output == nil || *m.Price.Output < *best.Price.Output {

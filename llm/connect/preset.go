@@ -138,10 +138,8 @@ func (c Config) Serving(name string) (*llm.Catalogue, error) {
 	}
 	var added []llm.Model
 	if p.like != "" {
-		for _, m := range base.Models() {
-			if m.Provider == p.like {
-				added = append(added, p.copies(m, base)...)
-			}
+		for _, m := range base.ModelsOf(p.like) {
+			added = append(added, p.copies(m, base)...)
 		}
 	}
 	if _, ok := base.Default(p.name); !ok && p.model != "" {
@@ -368,17 +366,14 @@ func (c Config) vendorModels(p *preset, r route) (*llm.Catalogue, error) {
 			added = append(added, m)
 		}
 	}
-	models := c.Catalogue.Models()
-	for _, m := range models {
-		if m.Provider == vendor && strings.HasSuffix(r.word, "/") { // such as anthropic/claude-sonnet-5.5
+	if strings.HasSuffix(r.word, "/") { // such as anthropic/claude-sonnet-5.5
+		for _, m := range c.Catalogue.ModelsOf(vendor) {
 			m.ID, m.Aliases = r.word+dotted(m.ID), nil
 			add(m)
 		}
 	}
-	for _, m := range models {
-		if m.Provider == p.name {
-			add(translated(m, r.speaks))
-		}
+	for _, m := range c.Catalogue.ModelsOf(p.name) {
+		add(translated(m, r.speaks))
 	}
 	if len(added) == 0 {
 		return c.Catalogue, nil
