@@ -76,9 +76,8 @@ func (c Config) nothing() error {
 	if err := c.planToken("anthropic"); err != nil {
 		return err
 	}
-	for i := range presets {
-		p := &presets[i]
-		if key, from := c.key(strings.Fields(p.keys)...); key != "" && from != "GITHUB_TOKEN" {
+	for _, p := range presets() {
+		if key, from := c.key(p.keys...); key != "" && from != "GITHUB_TOKEN" {
 			return llm.Errorf(
 				llm.ErrConfiguration,
 				"",
@@ -149,8 +148,8 @@ func (c Config) secrets() (list []string) {
 			list = append(list, v)
 		}
 	}
-	for i := range presets {
-		for name := range strings.FieldsSeq(presets[i].keys) {
+	for _, p := range presets() {
+		for _, name := range p.keys {
 			if v := c.env(name); v != "" {
 				list = append(list, v)
 			}

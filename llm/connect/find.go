@@ -75,7 +75,7 @@ func (c Config) target(provider string) target {
 	e, _ := c.entry(provider)
 	if p := c.preset(provider); p != nil {
 		e = Entry{BaseURL: cmp.Or(c.BaseURL, c.base(p.base)), Header: c.Header.Clone(), Protocol: p.speaks}
-		e.Key, _ = c.key(strings.Fields(p.keys)...)
+		e.Key, _ = c.key(p.keys...)
 	}
 	switch provider {
 	case "local":

@@ -17,23 +17,18 @@ import (
 
 // preset is a provider that needs only a key.
 type preset struct {
-	name    string
-	aliases string // separated by spaces
-	speaks  string
-	base    string
-	keys    string // variables, separated by spaces; the first that is set counts
-	extra
-}
-
-// extra is what few presets have.
-type extra struct {
-	model    string // the default
-	like     string // the provider in the catalogue that has the same models
-	trim     string // what the names of these models begin with there, but not here
-	session  string // header for the prompt cache key, which routes a conversation to one server
-	header   string // a header of every request
-	auth     string // how to send the key: bearer, or a header; "" means as the protocol does
-	optional bool   // the key is not required
+	name     string
+	aliases  []string
+	speaks   string
+	base     string
+	keys     []string // variables; the first that is set counts
+	model    string   // the default
+	like     string   // the provider in the catalogue that has the same models
+	trim     string   // what the names of these models begin with there, but not here
+	session  string   // header for the prompt cache key, which routes a conversation to one server
+	header   string   // a header of every request
+	auth     string   // how to send the key: bearer, or a header; "" means as the protocol does
+	optional bool     // the key is not required
 	routes   []route
 }
 
@@ -55,16 +50,15 @@ type Preset struct {
 }
 
 // Presets returns all presets, the most used first.
-func Presets() []Preset {
-	list := make([]Preset, len(presets))
-	for i := range presets {
-		list[i] = presets[i].public()
+func Presets() (list []Preset) {
+	for _, p := range presets() {
+		list = append(list, p.public())
 	}
 	return list
 }
 
 func (p *preset) public() Preset {
-	return Preset{p.name, strings.Fields(p.aliases), p.speaks, p.base, strings.Fields(p.keys), p.optional, p.model}
+	return Preset{p.name, slices.Clone(p.aliases), p.speaks, p.base, slices.Clone(p.keys), p.optional, p.model}
 }
 
 // preset returns the preset that a name means, or nil. An entry with the same name replaces it.
@@ -76,8 +70,9 @@ func (c Config) preset(name string) *preset {
 }
 
 func presetNamed(name string) *preset {
-	for i := range presets {
-		if p := &presets[i]; p.name == name || p.aliases != "" && slices.Contains(strings.Fields(p.aliases), name) {
+	list := presets()
+	for i := range list {
+		if p := &list[i]; p.name == name || slices.Contains(p.aliases, name) {
 			return p
 		}
 	}
@@ -109,8 +104,8 @@ func Known(name string) bool {
 // Near returns the names of providers that look like an unknown one.
 func Near(name string) []string {
 	names := Names()
-	for i := range presets {
-		names = append(append(names, presets[i].name), strings.Fields(presets[i].aliases)...)
+	for _, p := range presets() {
+		names = append(append(names, p.name), p.aliases...)
 	}
 	return suggest.Words(name, names)
 }
@@ -236,7 +231,7 @@ func (c Config) openPreset(p *preset) (llm.Provider, error) {
 // presetKey returns a preset's key. It is an error if the key or a variable in the base URL is missing, unless another
 // base URL is set.
 func (c Config) presetKey(p *preset) (key string, err error) {
-	names := strings.Fields(p.keys)
+	names := p.keys
 	key, _ = c.key(names...)
 	if c.BaseURL != "" {
 		return key, nil
@@ -299,7 +294,7 @@ func bare(value string) string {
 // via returns the provider for one of a preset's addresses.
 func (c Config) via(p *preset, r route, key string) (llm.Provider, error) {
 	e := c.endpoint()
-	_, from := c.key(strings.Fields(p.keys)...)
+	_, from := c.key(p.keys...)
 	e.Name = p.name
 	e.BaseURL = r.base
 	e.APIKey = key

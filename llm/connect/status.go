@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/reins-agent/reins/internal/wire"
 	"github.com/reins-agent/reins/llm/anthropic"
@@ -62,9 +61,9 @@ func (c Config) List() []Status {
 		}
 		list = append(list, s.found())
 	}
-	for i := range presets {
-		if p := &presets[i]; !c.hasEntry(p.name) {
-			list = append(list, c.presetStatus(p))
+	for _, p := range presets() {
+		if !c.hasEntry(p.name) {
+			list = append(list, c.presetStatus(&p))
 		}
 	}
 	return list
@@ -109,15 +108,14 @@ func (c Config) listNames() []Status {
 }
 
 func (c Config) presetStatus(p *preset) Status {
-	keys := strings.Fields(p.keys)
-	value, from := c.key(keys...)
+	value, from := c.key(p.keys...)
 	_, err := c.presetKey(p)
 	s := Status{
 		Name:     p.name,
-		Aliases:  strings.Fields(p.aliases),
+		Aliases:  slices.Clone(p.aliases),
 		Protocol: p.speaks,
 		BaseURL:  c.base(p.base),
-		Keys:     keys,
+		Keys:     slices.Clone(p.keys),
 		Model:    p.model,
 	}
 	s.Ready, s.From = err == nil && !(p.optional && value == ""), from
