@@ -1,41 +1,40 @@
 package shell
 
 import (
+	_ "embed"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// codeVariables change which code later commands run, or where they find it, by themselves or through the
-// programs that read them.
-var codeVariables = []string{
-	"PATH", "LD_*", "DYLD_*", "GIT_*", "BASH*", "ENV", "PS[0-4]", "PROMPT_COMMAND", "IFS", "CDPATH", "SHELLOPTS", "SHELL", "ZDOTDIR",
-	"HOME", "XDG_*", "TMPDIR", "OLDPWD", "PWD", "*EDITOR", "VISUAL", "*PAGER*", "LESS*", "MORE", "BROWSER", "TERMINFO*", "TERMCAP", "EXINIT", "VIMINIT",
-	"GO[A-Z]*", "CC", "CXX", "CPP", "LD", "AR", "AS", "FC", "*FLAGS", "MAKE*", "MFLAGS", "CMAKE_*", "COMPILER_PATH", "C_INCLUDE_PATH", "LIBRARY_PATH",
-	"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "npm_*", "NPM_*", "YARN_*", "PNPM_*", "COREPACK_*", "BUN_*", "DENO_*", "ELECTRON_*",
-	"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONBREAKPOINT", "PYTHONUSERBASE", "PYTHONEXECUTABLE", "PYTHONWARNINGS", "PYTHONPLATLIBDIR", "PIP_*", "UV_*", "VIRTUAL_ENV", "CONDA_*",
-	"PERL5*", "PERLLIB", "RUBY*", "GEM_*", "BUNDLE_*", "RAKE*", "PHPRC", "PHP_INI_SCAN_DIR", "LUA_*", "R_*", "JULIA_*",
-	"JAVA_*", "_JAVA_OPTIONS", "JDK_*", "CLASSPATH", "MAVEN_*", "GRADLE_*", "ANT_*", "KOTLIN_*", "SCALA_*", "DOTNET_*", "CORECLR_*", "COMPlus_*", "NUGET_*",
-	"RUSTC*", "RUSTDOC*", "RUSTUP_*", "CARGO_*", "SSH_*", "SUDO_*", "*_PROXY", "*_proxy", "GCONV_PATH", "LOCPATH", "NLSPATH", "MALLOC_*", "GLIBC_*",
-	"RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "GREP_COLOR", "GZIP", "BZIP*", "XZ_*", "ZIPOPT", "TAR_OPTIONS", "TAPE", "RSYNC_*", "WGETRC", "CURL_*", "OPENSSL_*", "SSL_*",
-	"DOCKER_*", "KUBECONFIG", "AWS_*", "AZURE_*", "GOOGLE_*", "CLOUDSDK_*", "HELM_*", "TF_*", "ANSIBLE_*", "VAGRANT_*", "PULUMI_*", "PG*", "MYSQL_*",
-	"NIX_*", "GUIX_*", "FZF_*", "BAT_*", "DIFFPROG", "MERGETOOL", "TEXINPUTS", "TEXMF*", "MAILCAP*", "MAILCAPS", "HOSTALIASES", "RES_OPTIONS", "RESOLV_*",
-	"QT_*", "GTK_*", "GIO_*", "GST_*", "DBUS_*", "DISPLAY", "WAYLAND_*", "JQ_*", "INPUTRC", "HISTFILE", "MAIL*", "REINS_*", "CLAUDE_*", "CODEX_*", "GEMINI_*", "ANTHROPIC_*", "OPENAI_*",
-	"POSIXLY_CORRECT", "GLOBIGNORE", "EXECIGNORE", "FIGNORE", "FUNCNEST", "TIMEFORMAT", "ASAN_*", "UBSAN_*", "LSAN_*", "MSAN_*", "TSAN_*", "V8_*", "UV_*", "MOZ_*", "WINE*", "MANPATH", "GROFF_*", "SWIFT_*", "XCODE*", "DEVELOPER_DIR", "SDKROOT", "PKG_CONFIG*", "ACLOCAL*", "AUTO*", "M4PATH", "CONFIG_SITE", "CONFIG_SHELL", "DISTCC_*", "CCACHE_*", "SCCACHE_*", "BAZEL*", "USE_*",
-}
+//go:embed vars.txt
+var varsText string
 
-// harmlessVariables are exceptions to codeVariables, and those that no program runs code or opens files for.
-var harmlessVariables = strings.Fields("GOOS GOARCH GOARM GOMAXPROCS GOMEMLIMIT GOGC GOTRACEBACK LESSCHARSET MAKELEVEL PGUSER " +
-	"PGDATABASE JAVA_VERSION LANG LC_* TZ TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS LINES CI DEBUG VERBOSE " +
-	"NODE_ENV RUST_LOG RUST_BACKTRACE LS_COLORS BLOCK_SIZE BLOCKSIZE QUOTING_STYLE TIME_STYLE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED " +
-	"GIT_PAGER_IN_USE GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT CGO_ENABLED")
+// variables returns the patterns in vars.txt of variables that change what programs do, and of the exceptions.
+var variables = sync.OnceValues(func() (code, harmless []string) {
+	for line := range strings.Lines(varsText) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		for name := range strings.FieldsSeq(line) {
+			if exception, ok := strings.CutPrefix(name, "!"); ok {
+				harmless = append(harmless, exception)
+			} else {
+				code = append(code, name)
+			}
+		}
+	}
+	return code, harmless
+})
 
 // isCode reports whether assigning to a variable may run code.
 func isCode(name string) bool {
-	return matchesAny(codeVariables, name) && !matchesAny(harmlessVariables, name)
+	code, harmless := variables()
+	return matchesAny(code, name) && !matchesAny(harmless, name)
 }
 
 func matchesAny(patterns []string, name string) bool {
@@ -61,8 +60,9 @@ func (a *analyzer) assignable(name string) {
 // inherited returns the first variable that a program sees and that may change its effect, or "". By convention,
 // variables that programs read have names in capitals.
 func (a *analyzer) inherited(st *state) string {
+	_, harmless := variables()
 	for _, name := range slices.Concat(st.env, slices.Sorted(maps.Keys(a.exports))) {
-		if name == strings.ToUpper(name) && !matchesAny(harmlessVariables, name) || isCode(name) {
+		if name == strings.ToUpper(name) && !matchesAny(harmless, name) || isCode(name) {
 			return name
 		}
 	}
