@@ -114,6 +114,8 @@ type Config struct {
 	// Checkpoints saves the workspace before each input that changes it, for Undo. nil means that Undo cannot restore
 	// files.
 	Checkpoints Checkpoints
+	// Background manages the commands that tools leave running; nil means that users do not see them.
+	Background Background
 	// Compaction shrinks the conversation when it fills the context window.
 	Compaction Compaction
 	// Fallback lists models that take over, in this order, until the next input when a model cannot be reached, is unknown

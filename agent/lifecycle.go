@@ -119,6 +119,8 @@ func (s *Session) shutdown(reason string) error {
 			s.fire(context.Background(), hook.Input{Event: hook.SessionEnd, Reason: "other"})
 		}
 		owned := s.closeOwned()
+		s.tree.unwatch()
+		s.tree.watches.Wait()
 		s.end(reason)
 		s.endErr = errors.Join(owned, s.log.Close())
 	})

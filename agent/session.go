@@ -19,7 +19,7 @@ import (
 )
 
 // Session is one agent and its conversation. All methods may be called concurrently. An idle session uses no
-// goroutines.
+// goroutines, except for each background command that runs.
 type Session struct {
 	id     string
 	path   string // in the agent tree; "" means the root
@@ -72,12 +72,21 @@ type tree struct {
 	checkpoint sync.Mutex          // held while a checkpoint is taken
 	warned     bool                // a failed checkpoint was reported; guarded by checkpoint
 
+	background map[string]string // agents by the ID of the background commands they started; guarded by mu
+	watches    sync.WaitGroup    // goroutines that wait for the end of background commands
+	watching   context.Context   // of these goroutines
+	unwatch    context.CancelFunc
+
 	// These decide about calls in all agents; guarded by mu.
 	policy   policy.Policy
 	approver *approver
 }
 
-func newTree() *tree { return &tree{fold: step.NewTree(), agents: make(map[string]*Session)} }
+func newTree() *tree {
+	t := &tree{fold: step.NewTree(), agents: make(map[string]*Session)}
+	t.watching, t.unwatch = context.WithCancel(context.Background())
+	return t
+}
 
 // New creates a session, and saves it in the store if there is one. It makes no model calls and starts no work. It
 // fails if the configuration is invalid, naming every problem.

@@ -187,6 +187,7 @@ func (s *Session) finishCall(k *kit, c llm.ToolCall, out tool.Outcome) {
 		Mode:    s.tree.fold.Switched(spec, res.Error),
 		Reports: reports(spec, res),
 	})
+	s.watch(res.Artifacts.Background)
 }
 
 // reports returns the subagent whose result a call returns, or "".

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
@@ -155,20 +156,21 @@ func (b *builder) recorded(ctx context.Context) (string, error) {
 	if c.Resume == "" || b.meta.Foreign() {
 		return "", nil
 	}
-	system, seen, err := recordedFacts(ctx, b.session.Store, c.Resume)
+	facts, err := recordedFacts(ctx, b.session.Store, c.Resume)
 	if err != nil {
 		return "", err
 	}
-	c.ToolConfig.State.Remember(seen)
+	c.ToolConfig.State.Remember(facts.seen)
+	c.ToolConfig.State.Skip(facts.background)
 	if c.Session.System != "" || c.Prompt.User != "" {
 		return "", nil
 	}
-	if system != "" && !prompt.Generated(system) {
-		c.Session.System = system
+	if facts.system != "" && !prompt.Generated(facts.system) {
+		c.Session.System = facts.system
 		return "", nil
 	}
-	c.Prompt.User = prompt.UserInstructions(system)
-	return system, nil
+	c.Prompt.User = prompt.UserInstructions(facts.system)
+	return facts.system, nil
 }
 
 // recordSeen is middleware that adds the hashes of files that the model has seen to a call's result.
@@ -178,36 +180,45 @@ func (b *builder) recordSeen(ctx context.Context, _ tool.Call, next func(context
 	return res, err
 }
 
-// recordedFacts returns a saved session's last system prompt, and the files that its tools have read and
-// written. Damaged records are skipped; resuming the session decides whether that is acceptable.
-func recordedFacts(ctx context.Context, store event.Store, id string) (system string, seen map[string]string, _ error) {
-	seen = make(map[string]string)
+// facts are what a resumed session continues with.
+type facts struct {
+	system     string            // the last system prompt
+	seen       map[string]string // the files that its tools have read and written
+	background int               // the highest ID of a background command
+}
+
+// recordedFacts returns a saved session's facts. Damaged records are skipped; resuming the session decides whether
+// that is acceptable.
+func recordedFacts(ctx context.Context, store event.Store, id string) (facts, error) {
+	f := facts{seen: make(map[string]string)}
 	for r, err := range store.Load(ctx, id, 0) {
 		var damage *event.CorruptError
 		switch {
 		case errors.As(err, &damage):
 			continue
 		case err != nil:
-			return "", nil, err
+			return facts{}, err
 		}
 		if d, ok := r.Data.(event.ToolCallEnd); ok {
-			maps.Copy(seen, d.Artifacts.FilesSeen)
+			maps.Copy(f.seen, d.Artifacts.FilesSeen)
+			n, _ := strconv.Atoi(d.Artifacts.Background)
+			f.background = max(f.background, n)
 		}
 		if r.Agent != "" {
 			continue
 		}
 		switch d := r.Data.(type) {
 		case event.SessionStart:
-			system = d.System
+			f.system = d.System
 		case event.SessionResume:
 			if d.Imported {
-				system = ""
-				clear(seen)
+				f.system = ""
+				clear(f.seen)
 			}
-			system = cmp.Or(d.System, system)
+			f.system = cmp.Or(d.System, f.system)
 		case event.Settings:
-			system = cmp.Or(d.System, system)
+			f.system = cmp.Or(d.System, f.system)
 		}
 	}
-	return system, seen, nil
+	return f, nil
 }

@@ -117,6 +117,9 @@ const maxResult = 50_000
 func Open(ctx context.Context, c Config) (*agent.Session, error) {
 	b := &builder{config: c, session: c.Session}
 	b.config.ToolConfig.State, b.session.Policy = tools.NewState(), orDefault(c.Session.Policy)
+	if b.session.Background == nil {
+		b.session.Background = b.config.ToolConfig.State
+	}
 	s, err := b.open(ctx)
 	if err != nil {
 		for _, made := range b.made {

@@ -451,7 +451,7 @@ func TestOpen_RecordedPromptIsThatOfTheLastResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := recordedFacts(context.Background(), event.Store(store), s.ID()); err != nil || got != second {
+	if got, err := recordedFacts(context.Background(), event.Store(store), s.ID()); err != nil || got.system != second {
 		t.Errorf("the recorded prompt is another one than the last (%v)", err)
 	}
 }

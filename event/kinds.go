@@ -27,6 +27,7 @@ const (
 	KindToolCallStart     Kind = "TOOL_CALL_START"
 	KindToolCallDelta     Kind = "TOOL_CALL_OUTPUT_DELTA" // transient
 	KindToolCallEnd       Kind = "TOOL_CALL_END"
+	KindBackgroundEnd     Kind = "BACKGROUND_END"
 	KindApprovalRequested Kind = "APPROVAL_REQUESTED"
 	KindApprovalResolved  Kind = "APPROVAL_RESOLVED"
 	KindQuestionAsked     Kind = "QUESTION_ASKED"
@@ -83,6 +84,7 @@ func (ArgumentsDelta) kind() Kind    { return KindArgumentsDelta }
 func (ToolCallStart) kind() Kind     { return KindToolCallStart }
 func (ToolCallDelta) kind() Kind     { return KindToolCallDelta }
 func (ToolCallEnd) kind() Kind       { return KindToolCallEnd }
+func (BackgroundEnd) kind() Kind     { return KindBackgroundEnd }
 func (ApprovalRequested) kind() Kind { return KindApprovalRequested }
 func (ApprovalResolved) kind() Kind  { return KindApprovalResolved }
 func (QuestionAsked) kind() Kind     { return KindQuestionAsked }
@@ -111,13 +113,52 @@ func (Error) kind() Kind             { return KindError }
 
 // dataTypes maps each kind to its data type.
 var dataTypes = typesOf(
-	SessionStart{}, SessionEnd{}, SessionResume{}, Continue{}, Interrupted{}, UserInput{}, ProcessingEnd{},
-	ModelCallStart{}, ModelCallEnd{}, ModelRetry{}, TextStart{}, TextDelta{}, TextEnd{}, ReasoningStart{},
-	ReasoningDelta{}, ReasoningEnd{}, ArgumentsDelta{}, ToolCallStart{}, ToolCallDelta{}, ToolCallEnd{},
-	ApprovalRequested{}, ApprovalResolved{}, QuestionAsked{}, QuestionAnswered{}, SteeringQueued{}, SteeringInjected{},
-	SteeringWithdrawn{}, TurnLimit{},
-	LoopDetection{}, Settings{}, CacheBroken{}, ModelFallback{}, Compaction{}, Quarantine{}, Checkpoint{},
-	RewindStart{}, Rewind{}, SubagentStart{}, SubagentEnd{}, Task{}, Team{}, Mail{}, Hook{}, Warning{}, Error{},
+	SessionStart{},
+	SessionEnd{},
+	SessionResume{},
+	Continue{},
+	Interrupted{},
+	UserInput{},
+	ProcessingEnd{},
+	ModelCallStart{},
+	ModelCallEnd{},
+	ModelRetry{},
+	TextStart{},
+	TextDelta{},
+	TextEnd{},
+	ReasoningStart{},
+	ReasoningDelta{},
+	ReasoningEnd{},
+	ArgumentsDelta{},
+	ToolCallStart{},
+	ToolCallDelta{},
+	ToolCallEnd{},
+	BackgroundEnd{},
+	ApprovalRequested{},
+	ApprovalResolved{},
+	QuestionAsked{},
+	QuestionAnswered{},
+	SteeringQueued{},
+	SteeringInjected{},
+	SteeringWithdrawn{},
+	TurnLimit{},
+	LoopDetection{},
+	Settings{},
+	CacheBroken{},
+	ModelFallback{},
+	Compaction{},
+	Quarantine{},
+	Checkpoint{},
+	RewindStart{},
+	Rewind{},
+	SubagentStart{},
+	SubagentEnd{},
+	Task{},
+	Team{},
+	Mail{},
+	Hook{},
+	Warning{},
+	Error{},
 )
 
 func typesOf(all ...Data) map[Kind]reflect.Type {

@@ -14,13 +14,16 @@ const (
 	OriginHook     OriginKind = "hook"     // a host hook
 	OriginMail     OriginKind = "mail"     // another agent
 	OriginWorktree OriginKind = "worktree" // the session begins in a worktree, or its worktree is gone
+	// OriginBackground means that the user stopped a background command.
+	OriginBackground OriginKind = "background"
 )
 
 // Origin is the sender of a message that the user did not write, or not alone. Hosts and decisions read it instead of
 // the text, which is for the model.
 type Origin struct {
 	Kind OriginKind `json:"kind"`
-	// ID is a skill name, job, webhook delivery, hook event, agent path or worktree, depending on Kind.
+	// ID is a skill name, job, webhook delivery, hook event, agent path, worktree or background command, depending on
+	// Kind.
 	ID string `json:"id,omitempty"`
 	// At is when the job was due, or the time until which jobs were missed.
 	At time.Time `json:"at,omitzero"`

@@ -165,6 +165,28 @@ func (e *ToolCallEnd) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// BackgroundEnd is the end of a command that a tool call left running, [tool.Artifacts].Background. There is none if the
+// process of the session was killed before.
+type BackgroundEnd struct {
+	ID       string        `json:"id"`
+	Command  string        `json:"command"`
+	ExitCode int           `json:"exit_code"` // 128 + signal number if a signal ended it
+	Signal   string        `json:"signal,omitempty"`
+	TimedOut bool          `json:"timed_out,omitempty"`
+	Stopped  StoppedBy     `json:"stopped_by,omitempty"`
+	Duration time.Duration `json:"duration_ns"`
+}
+
+// StoppedBy is who stopped a background command; "" if it ended by itself or by its timeout.
+type StoppedBy string
+
+// Values of StoppedBy.
+const (
+	StoppedByAgent StoppedBy = "agent"   // with a tool
+	StoppedByUser  StoppedBy = "user"    // the agent is told
+	StoppedByClose StoppedBy = "session" // the session was closed
+)
+
 // Description describes a tool call to its approver.
 type Description struct {
 	Preview string   `json:"preview,omitempty"` // the tool's own text, such as a plan, or the commands in a line

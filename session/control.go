@@ -90,3 +90,14 @@ func (l *held) SteerAgent(_ context.Context, name string, in Input) error {
 func (l *held) StopAgent(_ context.Context, name string) error {
 	return known(l.agent.StopAgent(name))
 }
+
+// ReadBackground implements [Handle].
+func (l *held) ReadBackground(_ context.Context, id string, offset int64) (BackgroundOutput, error) {
+	out, err := l.agent.ReadBackground(id, offset)
+	return BackgroundOutput(out), err
+}
+
+// StopBackground implements [Handle].
+func (l *held) StopBackground(ctx context.Context, id string) error {
+	return known(l.agent.StopBackground(ctx, id))
+}

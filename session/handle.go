@@ -74,6 +74,12 @@ type Handle interface {
 	SteerAgent(ctx context.Context, name string, in Input) error
 	StopAgent(ctx context.Context, name string) error
 
+	// ReadBackground reads a background command's output from an offset, at most 64 KiB; a negative offset counts from the
+	// end. [view.State.Background] lists the commands. StopBackground stops one and everything that it started, and tells
+	// the agent with its next model call.
+	ReadBackground(ctx context.Context, id string, offset int64) (BackgroundOutput, error)
+	StopBackground(ctx context.Context, id string) error
+
 	// Commands lists the session's commands: its own, such as /model, and prompts, such as skills.
 	Commands(ctx context.Context) ([]Command, error)
 	// Run runs a line that begins with "/" as a command. It does not submit anything: if the result has an input, the
@@ -182,4 +188,12 @@ type Agent struct {
 	Turns    int                  `json:"turns"`
 	Usage    llm.Usage            `json:"usage"`
 	Pending  int                  `json:"pending,omitempty"` // tool calls that wait for an approval
+}
+
+// BackgroundOutput is a part of a background command's output.
+type BackgroundOutput struct {
+	Text    string `json:"text"`
+	Next    int64  `json:"next"` // the offset at which the next part begins
+	Size    int64  `json:"size"` // of the output so far
+	Running bool   `json:"running,omitempty"`
 }

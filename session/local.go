@@ -123,17 +123,19 @@ func (l *held) attach(s *agent.Session) {
 		ctx = context.Background()
 	}
 	l.ctx, l.cancel = context.WithCancel(ctx)
-	go l.follow()
+	go l.follow(s.Last())
 }
 
-// follow applies the records until the session is closed.
-func (l *held) follow() {
+// follow applies the records until the session is closed. The records up to saved are from before this process.
+func (l *held) follow(saved event.Seq) {
 	for r, err := range l.agent.Events(context.Background(), 0) {
 		if err != nil {
 			break
 		}
 		l.mu.Lock()
-		l.state.Apply(r)
+		if l.state.Apply(r); saved > 0 && r.Seq == saved {
+			l.state.Reopen()
+		}
 		close(l.applied)
 		l.applied = make(chan struct{})
 		l.mu.Unlock()

@@ -35,6 +35,8 @@ type Artifacts struct {
 	// FilesSeen has hashes for files whose content the model now knows, if the tools keep them.
 	FilesSeen   map[string]string `json:"files_seen,omitempty"`
 	CommandsRun []string          `json:"commands_run,omitempty"`
+	// Background is the ID of the command in CommandsRun if the call left it running.
+	Background string `json:"background,omitempty"`
 	// Wrote lists what the call changed in the workspace, if the session records that. Untraced is why the list is
 	// incomplete.
 	Wrote    []Wrote  `json:"wrote,omitempty"`

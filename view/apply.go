@@ -32,6 +32,8 @@ func (s *State) Apply(r event.Record) (changed []Key) {
 		s.work(a, r)
 	case event.SubagentStart, event.SubagentEnd, event.Task:
 		s.share(r)
+	case event.BackgroundEnd:
+		s.over(r, d)
 	case event.QuestionAsked:
 		s.inquiries = append(s.inquiries, Inquiry{Asked: r.Time, QuestionAsked: d})
 	case event.QuestionAnswered:
@@ -67,10 +69,12 @@ func (s *State) other(a *agent, r event.Record) {
 	case event.ModelFallback:
 		a.Model = d.To
 	case event.SessionResume:
-		s.resume(a, d)
+		a.Model = d.Model
+		s.Reopen()
 	case event.SessionEnd:
 		if r.Agent == "" {
 			s.closed = true
+			s.loseBackground()
 		}
 		for i, m := range d.Undelivered {
 			s.note(r, "undelivered."+strconv.Itoa(i), "not delivered to the agent: "+show.OneLine(show.MessageText(m)))
@@ -89,10 +93,10 @@ func (s *State) other(a *agent, r event.Record) {
 	s.note(r, "notice", show.Notice(r.Data))
 }
 
-// resume applies that another process continues the session: nothing is running.
-func (s *State) resume(root *agent, d event.SessionResume) {
-	root.Model = d.Model
+// Reopen applies that another process continues the session, before that is recorded: nothing is running.
+func (s *State) Reopen() {
 	s.closed, s.inquiries = false, nil
+	s.loseBackground()
 	for _, path := range s.paths {
 		a := s.agents[path]
 		s.drop(a)

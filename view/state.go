@@ -34,6 +34,8 @@ type State struct {
 	closed    bool
 	dropped   bool // it was shown that the server left out thinking
 	changed   []Key
+
+	background []Background
 }
 
 // Len returns the number of items.
@@ -119,6 +121,8 @@ type Screen struct {
 	Stop      Stop         `json:"stop,omitzero"`
 	Last      event.Seq    `json:"last"`
 	Closed    bool         `json:"closed,omitempty"`
+
+	Background []Background `json:"background,omitempty"`
 }
 
 // Screen returns a copy of everything. Its cost grows with the session; use the other methods to read a part.
@@ -136,6 +140,8 @@ func (s *State) Screen() Screen {
 		Stop:      s.stop,
 		Last:      s.last,
 		Closed:    s.closed,
+
+		Background: s.Background(),
 	}
 }
 
@@ -218,6 +224,8 @@ type stateJSON struct {
 	Heard     time.Time      `json:"heard,omitzero"`
 	Closed    bool           `json:"closed,omitempty"`
 	Dropped   bool           `json:"dropped,omitempty"`
+
+	Background []Background `json:"background,omitempty"`
 }
 
 // MarshalJSON encodes the state.
@@ -239,6 +247,8 @@ func (s *State) MarshalJSON() ([]byte, error) {
 		Heard:     s.heard,
 		Closed:    s.closed,
 		Dropped:   s.dropped,
+
+		Background: s.background,
 	}
 	for _, path := range s.paths {
 		j.Agents = append(j.Agents, s.agents[path])
@@ -269,6 +279,8 @@ func (s *State) UnmarshalJSON(b []byte) error {
 		heard:     j.Heard,
 		closed:    j.Closed,
 		dropped:   j.Dropped,
+
+		background: j.Background,
 	}
 	for i, item := range s.items {
 		s.index[item.Key] = i

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,8 @@ type maker struct {
 	time time.Duration
 	seq  event.Seq
 	made map[string]*made
+
+	background int // commands left running
 }
 
 // made is a maker's agent and its unfinished work.
@@ -77,6 +80,11 @@ func (m *maker) step(t *rapid.T, agent string) {
 		m.add(agent, event.Warning{Message: rapid.SampledFrom([]string{"careful", "slow"}).Draw(t, "warning")})
 	case n == 4:
 		m.add(agent, event.ProcessingEnd{Outcome: event.StatusDone, State: event.StateIdle})
+	case n == 5 && m.background > 0:
+		id := strconv.Itoa(rapid.IntRange(1, m.background).Draw(t, "background"))
+		m.add("", event.BackgroundEnd{ID: id, Command: "make serve", Duration: time.Minute})
+	case n == 6 && agent == "" && rapid.IntRange(0, 5).Draw(t, "resume") == 0:
+		m.add("", event.SessionResume{})
 	default:
 		a.call++
 		a.calling, a.text = true, ""
@@ -140,6 +148,10 @@ func (m *maker) work(t *rapid.T, agent string, a *made) {
 		end := event.ToolCallEnd{ID: id, Name: "shell", Model: strings.Repeat("line\n", rapid.IntRange(0, 200).Draw(t, "lines")), Duration: time.Second}
 		if rapid.Bool().Draw(t, "fails") {
 			end.Error = &tool.Error{Code: rapid.SampledFrom([]tool.Code{tool.Cancelled, tool.ShellExitError}).Draw(t, "code"), Message: "it failed"}
+		}
+		if rapid.IntRange(0, 2).Draw(t, "stays") == 0 {
+			m.background++
+			end.Artifacts = tool.Artifacts{CommandsRun: []string{"make serve"}, Background: strconv.Itoa(m.background)}
 		}
 		m.add(agent, end)
 		a.open = a.open[1:]

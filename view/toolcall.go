@@ -178,6 +178,7 @@ func (s *State) ended(a *agent, r event.Record, d event.ToolCallEnd) {
 		t.Outcome = show.Summary(lastLine(text))
 	}
 	t.Output = fold(text)
+	s.launch(r, d, s.items[c.Item].Key)
 	if found := hidden.Find(d.Model); found != nil {
 		t.Hidden = found.String()
 	}

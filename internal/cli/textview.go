@@ -211,8 +211,8 @@ func (v *textView) note(prefix string, data event.Data) {
 		if text := show.Notice(d); text != "" {
 			v.line(prefix, text)
 		}
-	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd,
-		event.Task, event.Team, event.Mail, event.Warning:
+	case event.Compaction, event.Quarantine, event.ModelFallback, event.Rewind, event.SubagentStart, event.SubagentEnd, event.Task, event.Team, event.Mail,
+		event.BackgroundEnd, event.Warning:
 		v.line(prefix, show.Notice(d))
 	}
 }

@@ -220,7 +220,6 @@ func (c claude) bash() tool.Tool {
 		claudeLimit(claudeBashChars),
 	)
 	return tools.Over(spec, c.Run, claudeBashIn.command, func(ctx context.Context, call *tool.Call, in claudeBashIn) (tool.Result, error) {
-		ran := tool.Artifacts{CommandsRun: []string{in.Command}}
 		if in.Background {
 			p, err := c.Start.Do(ctx, call, in.command())
 			if err != nil {
@@ -230,14 +229,14 @@ func (c claude) bash() tool.Tool {
 				"The command runs in the background with ID %s. Read its output with TaskOutput; stop it with TaskStop.",
 				p.ID,
 			)
-			res.Fields, res.Artifacts = p.Fields(), ran
+			res.Fields, res.Artifacts = p.Fields(), p.Artifacts(in.Command)
 			return res, nil
 		}
 		r, err := c.Run.Do(ctx, call, in.command())
 		if err != nil {
 			return claudeFailed(err)
 		}
-		res := tool.Result{Output: r.Output, Fields: r.Fields(), Error: r.Err(), Artifacts: ran}
+		res := tool.Result{Output: r.Output, Fields: r.Fields(), Error: r.Err(), Artifacts: tool.Artifacts{CommandsRun: []string{in.Command}}}
 		res.Present = func(o tool.Output, l tool.Limit) (string, error) { return claudeOutput(r, o, l) }
 		if res.Error != nil {
 			res.Error.Shown = true

@@ -146,7 +146,9 @@ func (c codex) exec(ctx context.Context, call *tool.Call, in execIn) (tool.Resul
 		return tool.Result{}, words(err)
 	}
 	res := codexOutput(call, news, time.Since(start), in.MaxTokens)
-	res.Artifacts.CommandsRun = []string{in.Command}
+	if res.Artifacts.CommandsRun = []string{in.Command}; news.Running {
+		res.Artifacts = p.Artifacts(in.Command)
+	}
 	return res, nil
 }
 

@@ -99,6 +99,6 @@ func (g gemini) background(ctx context.Context, c *tool.Call, in geminiShellIn) 
 		text += "\n" + untrusted(first.Text, tools.Ran{PID: first.PID, Exit: first.Exit})
 	}
 	res := geminiText(text, p.Fields())
-	res.Artifacts.CommandsRun = []string{in.Command}
+	res.Artifacts = p.Artifacts(in.Command)
 	return res, nil
 }

@@ -141,6 +141,8 @@ func Notice(data event.Data) string {
 		return "agent " + OneLine(d.ID) + " " + OneLine(string(d.Status))
 	case event.Task, event.Team, event.Mail:
 		return shared(d)
+	case event.BackgroundEnd:
+		return fmt.Sprintf("background command %s: %s after %s: %s", OneLine(d.ID), Ended(d), Duration(d.Duration), Summary(d.Command))
 	case event.ModelRetry:
 		return fmt.Sprintf("%s; retried after %s", Summary(d.Error.Message), Duration(d.Delay))
 	case event.Hook:
@@ -158,6 +160,25 @@ func Notice(data event.Data) string {
 		return "unknown record, from a newer version"
 	}
 	return ""
+}
+
+// Ended formats how a background command ended.
+func Ended(d event.BackgroundEnd) string {
+	switch d.Stopped {
+	case event.StoppedByUser:
+		return "stopped by the user"
+	case event.StoppedByAgent:
+		return "stopped by the agent"
+	case event.StoppedByClose:
+		return "stopped with the session"
+	}
+	switch {
+	case d.TimedOut:
+		return "timed out"
+	case d.Signal != "":
+		return "ended by " + OneLine(d.Signal)
+	}
+	return fmt.Sprintf("exit code %d", d.ExitCode)
 }
 
 // shared formats a change to the tasks, teams and messages that agents share.

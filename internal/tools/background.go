@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reins-agent/reins/env"
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/policy"
 	"github.com/reins-agent/reins/tool"
 )
@@ -35,6 +36,7 @@ type process struct {
 	input   chan struct{} // contains a token unless a write to standard input is in progress
 
 	mu       sync.Mutex
+	stopped  event.StoppedBy
 	read     int64 // how many bytes of the output were read
 	reported bool  // its end was reported, after all output
 }
@@ -124,7 +126,7 @@ func (s *shell) makeRoom() bool {
 	return false
 }
 
-func (s *shell) sorted() []*process {
+func (s *State) sorted() []*process {
 	var all []*process
 	for _, p := range s.running {
 		all = append(all, p)
@@ -134,7 +136,7 @@ func (s *shell) sorted() []*process {
 }
 
 // list returns a clause that names the processes.
-func (s *shell) list() string {
+func (s *State) list() string {
 	if len(s.running) == 0 {
 		return "there are none"
 	}
@@ -146,7 +148,7 @@ func (s *shell) list() string {
 }
 
 // find returns the process with an id. The error lists the existing ids.
-func (s *shell) find(id ID) (*process, error) {
+func (s *State) find(id ID) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, ok := s.running[string(id)]; ok {

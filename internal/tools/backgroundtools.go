@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/tool"
 )
 
@@ -129,12 +130,9 @@ func (s *shell) stop() Op[Stop, News] {
 		}, ""),
 		Access: tool.Nothing[Stop], // the call that started the process was approved
 		Do: func(ctx context.Context, _ *tool.Call, in Stop) (News, error) {
-			p, err := s.find(in.ID)
+			p, err := s.stopProcess(ctx, in.ID, event.StoppedByAgent)
 			if err != nil {
 				return News{}, err
-			}
-			if _, err := p.Stop(ctx); err != nil {
-				return News{}, tool.Errorf(tool.IOError, "Process %s could not be stopped: %v", in.ID, err)
 			}
 			return p.news()
 		},
@@ -149,7 +147,7 @@ func showStarted(in Command, p Started) tool.Result {
 		p.PID,
 	)
 	res.Fields = p.Fields()
-	res.Artifacts.CommandsRun = []string{in.Command}
+	res.Artifacts = p.Artifacts(in.Command)
 	return res
 }
 

@@ -208,6 +208,11 @@ func (s Started) Fields() map[string]any {
 	return map[string]any{"id": string(s.ID), "pid": s.PID, "started": s.At.Format(time.RFC3339)}
 }
 
+// Artifacts returns the artifacts of the call that started the process and left it running.
+func (s Started) Artifacts(command string) tool.Artifacts {
+	return tool.Artifacts{CommandsRun: []string{command}, Background: string(s.ID)}
+}
+
 // News is new output from a background process.
 type News struct {
 	ID      ID

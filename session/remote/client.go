@@ -291,6 +291,16 @@ func (c *client) StopAgent(ctx context.Context, name string) error {
 	return c.change(ctx, "agents/stop", agentArgs{Name: name})
 }
 
+// ReadBackground implements [session.Handle].
+func (c *client) ReadBackground(ctx context.Context, id string, offset int64) (session.BackgroundOutput, error) {
+	return change[session.BackgroundOutput](ctx, c, "background/read", backgroundArgs{id, offset})
+}
+
+// StopBackground implements [session.Handle].
+func (c *client) StopBackground(ctx context.Context, id string) error {
+	return c.change(ctx, "background/stop", backgroundArgs{ID: id})
+}
+
 // Commands implements [session.Handle].
 func (c *client) Commands(ctx context.Context) ([]session.Command, error) {
 	return fetch[[]session.Command](ctx, c, "commands")

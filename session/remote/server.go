@@ -72,6 +72,10 @@ type (
 	runArgs struct {
 		Line string `json:"line"`
 	}
+	backgroundArgs struct {
+		ID     string `json:"id"`
+		Offset int64  `json:"offset,omitempty"`
+	}
 	withdrawArgs struct {
 		Seq event.Seq `json:"seq"`
 	}
@@ -102,6 +106,10 @@ func (s *Server) routes() {
 	post(s, "redo", h.Redo)
 	do(s, "agents/steer", func(ctx context.Context, a agentArgs) error { return h.SteerAgent(ctx, a.Name, a.Input) })
 	do(s, "agents/stop", func(ctx context.Context, a agentArgs) error { return h.StopAgent(ctx, a.Name) })
+	post(s, "background/read", func(ctx context.Context, a backgroundArgs) (session.BackgroundOutput, error) {
+		return h.ReadBackground(ctx, a.ID, a.Offset)
+	})
+	do(s, "background/stop", func(ctx context.Context, a backgroundArgs) error { return h.StopBackground(ctx, a.ID) })
 	post(s, "run", func(ctx context.Context, a runArgs) (session.Result, error) { return h.Run(ctx, a.Line) })
 	post(s, "complete", h.Complete)
 }
