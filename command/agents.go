@@ -31,6 +31,7 @@ func agents() []Command {
 			Summary: "Show the agent's plan and the tasks that the agents share",
 			Run:     runTasks,
 		},
+		jobs(),
 		{
 			Name:      "queue",
 			Arguments: "[now N|edit N TEXT|remove N|clear]",

@@ -7,22 +7,6 @@ import (
 	"github.com/reins-agent/reins/view"
 )
 
-// runningCalls shows the output of all agents' running calls.
-func (a *app) runningCalls() {
-	var sections []pager.Section
-	s := a.live.state
-	for i := s.Len() - 1; i >= 0 && len(sections) < s.Open(); i-- {
-		if t := s.Item(i).Tool; t != nil && t.State == view.ToolRunning {
-			sections = append(sections, pager.Text(t.Title, t.Title+"\n\n"+t.Output.Tail))
-		}
-	}
-	if len(sections) == 0 {
-		a.say("No call runs.")
-		return
-	}
-	a.page("Running calls", sections...)
-}
-
 // toolSections returns what there is to read about a tool call.
 func toolSections(t view.Tool) []pager.Section {
 	var list []pager.Section

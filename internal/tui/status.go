@@ -13,7 +13,7 @@ import (
 
 // statusParts are the status line's parts, the most important first.
 var statusParts = []string{
-	"mode", "model", "context", "questions", "agents", "cost", "branch", "sandbox", "network", "script", "cache",
+	"mode", "model", "context", "questions", "agents", "background", "cost", "branch", "sandbox", "network", "script", "cache",
 }
 
 // statusLine shows settings and usage: as many parts as fit, each part whole.
@@ -59,6 +59,10 @@ func (a *app) statusPart(name string) (string, text.Role) {
 		return count(len(a.questions.list), "question"), text.Warning
 	case "agents":
 		return count(a.busyAgents(), "agent"), text.Accent
+	case "background":
+		if n := a.runningCommands(); n > 0 {
+			return fmt.Sprintf("%d in background", n), text.Accent
+		}
 	case "cost":
 		return a.costText(), text.Dim
 	case "cache":
@@ -122,6 +126,16 @@ func (a *app) costText() string {
 func (a *app) busyAgents() (n int) {
 	for _, g := range a.live.state.Agents() {
 		if g.Path != "" && g.Activity.Doing != view.DoingNothing && g.Activity.Doing != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// runningCommands counts the background commands that run.
+func (a *app) runningCommands() (n int) {
+	for _, b := range a.live.state.Background() {
+		if b.State == view.BackgroundRunning {
 			n++
 		}
 	}

@@ -41,7 +41,7 @@ func (a *app) open(action keys.Action) bool {
 	case keys.Checkpoints:
 		a.push(panel.NewCheckpoints(a.panelOptions()))
 	case keys.Background:
-		a.runningCalls()
+		a.push(panel.NewBackground(a.panelOptions()))
 	case keys.Queue:
 		a.cover(&queueView{at: len(a.queued()) - 1})
 	default:
@@ -54,6 +54,7 @@ func (a *app) open(action keys.Action) bool {
 var panels = map[string]func(panel.Options) panel.Panel{
 	"help":        func(o panel.Options) panel.Panel { return panel.NewHelp(o) },
 	"agents":      panel.NewAgents,
+	"jobs":        panel.NewBackground,
 	"tasks":       panel.NewTasks,
 	"cost":        panel.NewCost,
 	"mcp":         panel.NewServers,

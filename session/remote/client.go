@@ -10,6 +10,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -293,12 +295,13 @@ func (c *client) StopAgent(ctx context.Context, name string) error {
 
 // ReadBackground implements [session.Handle].
 func (c *client) ReadBackground(ctx context.Context, id string, offset int64) (session.BackgroundOutput, error) {
-	return change[session.BackgroundOutput](ctx, c, "background/read", backgroundArgs{id, offset})
+	query := url.Values{"id": {id}, "offset": {strconv.FormatInt(offset, 10)}}
+	return fetch[session.BackgroundOutput](ctx, c, "background?"+query.Encode())
 }
 
 // StopBackground implements [session.Handle].
 func (c *client) StopBackground(ctx context.Context, id string) error {
-	return c.change(ctx, "background/stop", backgroundArgs{ID: id})
+	return c.change(ctx, "background/stop", backgroundArgs{id})
 }
 
 // Commands implements [session.Handle].

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/reins-agent/reins/ask"
@@ -73,8 +74,7 @@ type (
 		Line string `json:"line"`
 	}
 	backgroundArgs struct {
-		ID     string `json:"id"`
-		Offset int64  `json:"offset,omitempty"`
+		ID string `json:"id"`
 	}
 	withdrawArgs struct {
 		Seq event.Seq `json:"seq"`
@@ -91,6 +91,7 @@ func (s *Server) routes() {
 	get(s, "agents", h.Agents)
 	get(s, "commands", h.Commands)
 	s.mux.HandleFunc("GET /events", s.events)
+	s.mux.HandleFunc("GET /background", s.background)
 
 	do(s, "submit", h.Submit)
 	do(s, "steer", h.Steer)
@@ -106,9 +107,6 @@ func (s *Server) routes() {
 	post(s, "redo", h.Redo)
 	do(s, "agents/steer", func(ctx context.Context, a agentArgs) error { return h.SteerAgent(ctx, a.Name, a.Input) })
 	do(s, "agents/stop", func(ctx context.Context, a agentArgs) error { return h.StopAgent(ctx, a.Name) })
-	post(s, "background/read", func(ctx context.Context, a backgroundArgs) (session.BackgroundOutput, error) {
-		return h.ReadBackground(ctx, a.ID, a.Offset)
-	})
 	do(s, "background/stop", func(ctx context.Context, a backgroundArgs) error { return h.StopBackground(ctx, a.ID) })
 	post(s, "run", func(ctx context.Context, a runArgs) (session.Result, error) { return h.Run(ctx, a.Line) })
 	post(s, "complete", h.Complete)
@@ -128,6 +126,19 @@ func get[T any](s *Server, name string, f func(context.Context) (T, error)) {
 		result, err := f(ctx)
 		respond(w, encode(result, err))
 	})
+}
+
+// background reads a background command's output.
+func (s *Server) background(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	offset, err := strconv.ParseInt(query.Get("offset"), 10, 64)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	ctx, stop := s.within(r.Context())
+	defer stop()
+	respond(w, encode(s.handle.ReadBackground(ctx, query.Get("id"), offset)))
 }
 
 // do adds a method that changes something and has no result.

@@ -197,7 +197,7 @@ var actions = [...]info{
 	{Queue, "edit the waiting messages", "alt+q", false},
 	{Cost, "show the cost", "f7", false},
 	{Checkpoints, "undo to an earlier prompt", "f8", false},
-	{Background, "show the output of the calls that run", "f9", false},
+	{Background, "list the background commands and the calls that run", "f9", false},
 	{Mouse, "switch the mouse between scrolling and selecting", "f12", false},
 
 	{Submit, "send the message; after a backslash, insert a line break", "enter", true},
@@ -270,7 +270,7 @@ var actions = [...]info{
 	{PanelSearch, "search the texts of all sessions", "ctrl+f", false},
 	{PanelFork, "continue in a copy of the session", "ctrl+o", false},
 	{PanelExport, "save the session as an archive", "alt+x", false},
-	{PanelRemove, "delete the session, stop the agent, remove the rule or forget the note", "ctrl+x", false},
+	{PanelRemove, "delete the session, stop the agent or the command, remove the rule or forget the note", "ctrl+x", false},
 	{PanelMessage, "send the agent a message", "alt+s", false},
 	{PanelEdit, "edit the plan", "alt+e", false},
 	{PanelSend, "send the edited plan", "ctrl+s", true},

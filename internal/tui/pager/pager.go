@@ -52,6 +52,17 @@ func New(sections ...Section) *Pager {
 	return p
 }
 
+// Set replaces the sections. The window stays where it is or, if it shows the end, at the end.
+func (p *Pager) Set(sections ...Section) {
+	p.place()
+	end := p.top == p.up(place{block: len(p.blocks)}, p.height)
+	next := New(sections...)
+	p.sections, p.blocks, p.starts = next.sections, next.blocks, next.starts
+	if p.forget(); end {
+		p.Bottom()
+	}
+}
+
 // Text returns a section with a text that is not Markdown, such as a command's whole output. Colors are removed.
 func Text(title, s string) Section { return Section{title, render.Plain(text.Unstyled(s))} }
 
