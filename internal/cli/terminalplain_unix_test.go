@@ -94,3 +94,41 @@ func TestReins_PlainNeedsAnIDToResume(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
+
+func TestReins_BackgroundCommandsAreLostWhenItIsKilled(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, "--plain")
+	keys, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := start(t, cmd)
+	if _, err := io.WriteString(keys, `call shell {"command":"sleep 600","background":true}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	for line := ""; !strings.HasPrefix(line, "Done: shell sleep 600"); {
+		if line, err = out.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	again := command(t, "--plain", "--continue")
+	again.Dir, again.Env = cmd.Dir, cmd.Env
+	again.Stdin = strings.NewReader("/jobs\n/jobs 1\n/jobs stop 1\ncall shell {\"command\":\"sleep 601\",\"background\":true}\n")
+	text, err := again.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := string(text)
+	for _, want := range []string{"1   lost", "the output of command 1 is lost", `No background process has the id "1"`, "Started in the background with id 2"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, "1   running") {
+		t.Errorf("a lost command is shown as running:\n%s", said)
+	}
+}

@@ -261,3 +261,47 @@ func TestBackground_PlanModeAsksAboutEveryInput(t *testing.T) {
 		t.Errorf("the process wrote %q", got)
 	}
 }
+
+func TestBackground_UsersReadTheOutputInBoundedParts(t *testing.T) {
+	state := tools.NewState()
+	r := newRig(t, tools.Config{State: state})
+	id, _ := r.start("printf 'ä\\377'; seq -w 100000; printf ä; exit 3")
+	end, ok := state.Await(t.Context(), id)
+	if !ok || end.ExitCode != 3 || end.Stopped != "" || !strings.HasPrefix(end.Command, "printf") {
+		t.Fatalf("it ended with %+v, %v", end, ok)
+	}
+	all, offset, parts := "", int64(0), 0
+	for ; parts == 0 || offset < 700_005; parts++ {
+		out, err := state.Read(id, offset)
+		if err != nil || len(out.Text) > 64<<10 || out.Next <= offset || out.Size != 700_005 || out.Running {
+			t.Fatalf("read %d bytes at %d: %+v, %v", len(out.Text), offset, out.Next, err)
+		}
+		if all += out.Text; out.Next < out.Size && !strings.HasSuffix(out.Text, "\n") {
+			t.Errorf("the part that ends at %d does not end with a line", out.Next)
+		}
+		offset = out.Next
+	}
+	if !strings.HasPrefix(all, "ä\uFFFD000001\n") || !strings.HasSuffix(all, "\n100000\nä") || len(all) != 700_007 || parts < 11 {
+		t.Errorf("read %d bytes in %d parts", len(all), parts)
+	}
+	if out, err := state.Read(id, -3); err != nil || out.Text != "\nä" {
+		t.Errorf("the tail is %q (%v)", out.Text, err)
+	}
+	if out, err := state.Read(id, -1); err != nil || out.Text != "" || out.Next != out.Size {
+		t.Errorf("the tail within a character is %+v (%v)", out, err)
+	}
+	if out, err := state.Read(id, 1<<40); err != nil || out.Text != "" || out.Next != out.Size {
+		t.Errorf("beyond the end there is %+v (%v)", out, err)
+	}
+	if out, err := state.Read(id, -1<<40); err != nil || !strings.HasPrefix(out.Text, "ä") {
+		t.Errorf("before the start there is %.20q (%v)", out.Text, err)
+	}
+	if got := r.ok("shell_output", args{"id": id}); !strings.HasPrefix(got, "ä") {
+		t.Errorf("the model no longer reads the start: %.20q", got)
+	}
+	for _, err := range []error{state.Stop(t.Context(), id), state.Stop(t.Context(), "9")} {
+		if err == nil {
+			t.Error("a command that does not run was stopped")
+		}
+	}
+}

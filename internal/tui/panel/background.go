@@ -204,10 +204,13 @@ type output struct {
 }
 
 func newOutput(j job, o Options) Panel {
-	p := &output{reader: reader{base: newBase(j.title(), o)}, job: j, next: -outputTail}
+	p := &output{reader: reader{base: newBase("Background command "+j.ID, o)}, job: j, next: -outputTail}
 	p.pager = pager.New()
 	p.pager.SetRule(o.Rule)
 	p.window = p.pager
+	if j.call != nil {
+		p.title = "Running call"
+	}
 	if j.call != nil || j.State == view.BackgroundLost {
 		p.whole = true
 		p.fixed()
@@ -296,12 +299,18 @@ func (p *output) Draw(width, height int) screen.Frame {
 	return p.frame(width, height, p.job.detail(p.o.Now()), hints, p.body)
 }
 
-// body shows the output, or that there is none.
+// body shows the command and its output.
 func (p *output) body(width, rows int) (lines []text.Line, x, y int) {
-	if p.text == "" && p.search == nil {
-		return []text.Line{{{Text: "no output yet", Style: text.Style{Role: text.Dim}}}}, -1, 0
+	dim := text.Style{Role: text.Dim}
+	head := []text.Line{{{Text: p.o.Rule.CutText(text.Clean(p.job.title()), width), Style: dim}}, nil}
+	if rows < 6 {
+		head = nil
 	}
-	return p.reader.body(width, rows)
+	if p.text == "" && p.search == nil {
+		return append(head, text.Line{{Text: "no output yet", Style: dim}}), -1, 0
+	}
+	lines, x, y = p.reader.body(width, rows-len(head))
+	return append(head, lines...), x, y + len(head)
 }
 
 // Key implements [Panel].
