@@ -177,7 +177,7 @@ type Memory struct {
 // Terminal configures the terminal application.
 type Terminal struct {
 	Theme         string   `toml:"theme" json:"theme,omitempty" env:"REINS_THEME" jsonschema:"theme: auto, dark, light, dark-contrast, light-contrast, ansi, or the name of a file in the themes directory (default: auto)"`
-	Status        []string `toml:"status" json:"status,omitempty" merge:"replace" enum:"mode model context questions agents cost branch sandbox network script cache" jsonschema:"status line parts, the most important first (default: all)"`
+	Status        []string `toml:"status" json:"status,omitempty" merge:"replace" enum:"mode model context questions agents background cost branch sandbox network script cache" jsonschema:"status line parts, the most important first (default: all)"`
 	StatusCommand string   `toml:"status_command" json:"status_command,omitempty" jsonschema:"shell command whose first line of output is shown in the status line"`
 }
 

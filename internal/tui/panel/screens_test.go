@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -302,6 +303,7 @@ func views(t *testing.T) map[string]Panel {
 	list := map[string]Panel{
 		"sessions":    NewSessions(o),
 		"agents":      NewAgents(o),
+		"background":  NewBackground(serving(l.options(o.Handle))),
 		"tasks":       NewTasks(o),
 		"permissions": NewPermissions(o),
 		"memory":      NewMemory(o),
@@ -331,6 +333,26 @@ func views(t *testing.T) map[string]Panel {
 		return true
 	})
 	return list
+}
+
+// serving returns options with a session that runs commands.
+func serving(o Options) Options {
+	s, seq := &view.State{}, event.Seq(0)
+	add := func(age time.Duration, agent string, d event.Data) {
+		seq++
+		s.Apply(event.Record{Seq: seq, Time: now.Add(-age), Agent: agent, Data: d})
+	}
+	for i, line := range []string{"npm run dev", "python3 -m http.server 8000", "make watch", "./bench.sh 計測"} {
+		id := strconv.Itoa(i + 1)
+		end := event.ToolCallEnd{ID: id, Name: "shell"}
+		end.Artifacts.CommandsRun, end.Artifacts.Background = []string{line}, id
+		add(time.Duration(9-2*i)*time.Minute, []string{"", "", "1", ""}[i], end)
+	}
+	add(time.Minute, "", event.BackgroundEnd{ID: "2", ExitCode: 143, Signal: "SIGTERM", Stopped: event.StoppedByUser, Duration: 6 * time.Minute})
+	add(time.Minute, "", event.BackgroundEnd{ID: "4", ExitCode: 1, Duration: 80 * time.Second})
+	add(12*time.Second, "", event.ToolCallStart{ID: "c", Name: "shell", Arguments: []byte(`{"command":"go test ./..."}`)})
+	o.State = func() *view.State { return s }
+	return o
 }
 
 func (b *base) busy() bool { return b.loading > 0 }
