@@ -75,7 +75,7 @@ func (s *Session) StopBackground(ctx context.Context, id string) error {
 		return err
 	}
 	return s.commit(func() error {
-		if a := s.tree.agents[s.tree.background[id]]; a != nil {
+		if a := s.tree.agents[s.tree.background[id]]; a != nil && !a.closed {
 			a.note(event.SteeringQueued{
 				Message: llm.UserText(fmt.Sprintf("The user stopped the background command with the id %s.", id)),
 				Origin:  &event.Origin{Kind: event.OriginBackground, ID: id},
