@@ -192,8 +192,8 @@ func (l *held) Info(ctx context.Context) (i Info, err error) {
 
 // Snapshot implements [Handle].
 func (l *held) Snapshot(ctx context.Context) (copied *view.State, err error) {
-	failed := l.current(ctx, func(s *view.State) { copied, err = s.Clone() })
-	return copied, errors.Join(failed, err)
+	err = l.current(ctx, func(s *view.State) { copied = s.Clone() })
+	return copied, err
 }
 
 // Events implements [Handle].

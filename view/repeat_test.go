@@ -36,10 +36,7 @@ func TestState_TransientRecordsAreAppliedOnce(t *testing.T) {
 				break
 			}
 		}
-		repeated, err := before.Clone()
-		if err != nil {
-			t.Fatal(err)
-		}
+		repeated := before.Clone()
 		for r := range log.Events(t.Context(), repeated.Last()) {
 			repeated.Apply(r)
 		}

@@ -391,13 +391,3 @@ func between(from, to time.Time) time.Duration {
 }
 
 var zero time.Time
-
-// Clone returns a copy that continues with the next record on its own.
-func (s *State) Clone() (*State, error) {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	var copied State
-	return &copied, json.Unmarshal(b, &copied)
-}

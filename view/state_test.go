@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -203,8 +204,21 @@ func TestState_GeneratedSessionsAreTheSameLiveAndReplayed(t *testing.T) {
 			for _, key := range live.Apply(r) {
 				_, shown[key] = live.Find(key)
 			}
-			if rapid.IntRange(0, 20).Draw(t, "save") == 0 {
+			switch rapid.IntRange(0, 20).Draw(t, "save") {
+			case 0:
 				live = again(t, live)
+			case 1:
+				copied := live
+				live = copied.Clone()
+				before := encoded(t, copied)
+				if got := encoded(t, live); got != before {
+					t.Fatalf("the copy differs (-state +copy):\n%s", cmp.Diff(before, got))
+				}
+				defer func() {
+					if after := encoded(t, copied); after != before {
+						t.Errorf("a record of the copy changed the state (-before +after):\n%s", cmp.Diff(before, after))
+					}
+				}()
 			}
 			checkWhole(t, live)
 		}
@@ -224,6 +238,21 @@ func TestState_GeneratedSessionsAreTheSameLiveAndReplayed(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestClone_SharesTexts(t *testing.T) {
+	var s view.State
+	s.Apply(event.Record{Seq: 1, Data: event.UserInput{Message: user(strings.Repeat("text ", 1000))}})
+	s.Apply(event.Record{Seq: 2, Data: event.ToolCallEnd{ID: "c", Name: "shell", Model: strings.Repeat("output ", 100)}})
+	c := s.Clone()
+	for i, text := range []func(view.Item) string{
+		func(item view.Item) string { return item.Text },
+		func(item view.Item) string { return item.Tool.Output.Tail },
+	} {
+		if own, shared := text(c.Item(i)), text(s.Item(i)); own == "" || unsafe.StringData(own) != unsafe.StringData(shared) {
+			t.Errorf("the copy has its own text of item %d", i)
+		}
+	}
 }
 
 // FuzzState applies hostile records in any order.
