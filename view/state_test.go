@@ -255,6 +255,24 @@ func TestClone_SharesTexts(t *testing.T) {
 	}
 }
 
+func TestClone_ContinuesOnItsOwn(t *testing.T) {
+	var s view.State
+	write := func(s *view.State, text string) { s.Apply(event.Record{Data: event.ToolCallDelta{ID: "c", Text: text}}) }
+	s.Apply(event.Record{Seq: 1, Data: event.ToolCallStart{ID: "c", Name: "shell"}})
+	write(&s, "1\n")
+	c := s.Clone()
+	write(&s, "s") // short, so that it fits into the capacity of the buffer
+	write(c, "c")
+	for _, tt := range []struct {
+		of   *view.State
+		want string
+	}{{&s, "1\ns"}, {c, "1\nc"}} {
+		if got := tt.of.Item(0).Tool.Output.Tail; got != tt.want {
+			t.Errorf("the output is %q, want %q", got, tt.want)
+		}
+	}
+}
+
 // FuzzState applies hostile records in any order.
 func FuzzState(f *testing.F) {
 	b, err := os.ReadFile(filepath.Join("..", "event", "testdata", "records-2026-11.jsonl"))
