@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/reins-agent/reins/internal/show"
@@ -28,15 +27,21 @@ func (a *app) statusLine(w int) text.Line {
 	if parts == nil {
 		parts = statusParts
 	}
-	var l text.Line
+	l := make(text.Line, 0, 2*len(parts)+1)
+	used := 0
 	add := func(s text.Span) {
-		next := text.Line{s}
+		between := text.Span{Text: " · ", Style: text.Style{Role: text.Border}}
+		size := a.rule.Width(s.Text)
 		if len(l) > 0 {
-			next = append(slices.Clone(l), text.Span{Text: " · ", Style: text.Style{Role: text.Border}}, s)
+			size += a.rule.Width(between.Text)
 		}
-		if s.Text != "" && (len(l) == 0 || a.rule.LineWidth(next) <= w) {
-			l = next
+		if s.Text == "" || len(l) > 0 && used+size > w {
+			return
 		}
+		if used += size; len(l) > 0 {
+			l = append(l, between)
+		}
+		l = append(l, s)
 	}
 	add(text.Span{Text: text.Clean(a.edit.Mode()), Style: text.Style{Role: text.Accent}})
 	for _, name := range parts {

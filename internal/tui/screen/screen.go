@@ -4,6 +4,7 @@ package screen
 
 import (
 	"hash/maphash"
+	"slices"
 	"strconv"
 
 	"github.com/reins-agent/reins/internal/tui/text"
@@ -27,6 +28,7 @@ type Screen struct {
 	inline bool
 	w, h   int
 	rows   []row
+	next   []row // of the next frame
 	styles map[text.Style]uint16
 	sgr    []string // by style number
 	urls   []string
@@ -66,7 +68,8 @@ func New(w, h int, inline bool, style func(text.Style) string) *Screen {
 }
 
 func (s *Screen) size(w, h int) {
-	s.w, s.h, s.rows = max(w, 1), max(h, 1), make([]row, max(h, 1))
+	s.w, s.h = max(w, 1), max(h, 1)
+	s.rows, s.next = make([]row, s.h), make([]row, s.h)
 }
 
 // forget drops the numbers of styles.
@@ -98,7 +101,7 @@ func (s *Screen) Paint(f Frame) []byte {
 		s.stale = true
 		clear(s.rows)
 	}
-	next := make([]row, s.h)
+	next := s.next
 	for i := range next {
 		var l text.Line
 		if i < len(f.Lines) {
@@ -123,7 +126,7 @@ func (s *Screen) Paint(f Frame) []byte {
 		}
 	}
 	s.stale = false
-	copy(s.rows, next)
+	s.rows, s.next = next, s.rows
 	s.finish(f)
 	return s.out
 }
@@ -161,12 +164,16 @@ func (s *Screen) finish(f Frame) {
 // seed makes the hashes of rows.
 var seed = maphash.MakeSeed()
 
-// layout returns a line's cells.
+// layout returns a line's cells. A line that equals the earlier one keeps its cells.
 func (s *Screen) layout(l text.Line, was row) row {
-	if len(l) == len(was.line) && (len(l) == 0 && len(was.cells) == 0 && was.hash == 0 || len(l) > 0 && &l[0] == &was.line[0]) {
+	if slices.Equal(l, was.line) && (len(l) > 0 || len(was.cells) == 0 && was.hash == 0) {
 		return was
 	}
-	r := row{line: l, cells: make([]cell, 0, s.w)}
+	size := 0
+	for _, span := range l {
+		size += len(span.Text)
+	}
+	r := row{line: l, cells: make([]cell, 0, min(size, s.w))}
 	for _, span := range l {
 		style := s.number(span.Style)
 		for rest := span.Text; rest != "" && len(r.cells) < s.w; {
