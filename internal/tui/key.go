@@ -33,7 +33,6 @@ func (a *app) key(k keys.Key) {
 		return
 	}
 	a.draftKey(k)
-	a.saveDraft()
 }
 
 // draftKey gives a key to the draft, or to what applies everywhere.
@@ -136,7 +135,6 @@ func (a *app) cancelKey() {
 	case !a.edit.Empty():
 		a.edit.Clear()
 		a.queueEdit = nil
-		a.saveDraft()
 	case a.working() || a.shell != nil:
 		a.interrupt()
 	}
@@ -204,7 +202,6 @@ func (a *app) insert(s string) {
 			}
 			a.edit.PasteImage(image)
 		}
-		a.saveDraft()
 		return
 	}
 	if len(s) < 4 {
@@ -212,7 +209,6 @@ func (a *app) insert(s string) {
 	} else {
 		a.edit.Paste(s)
 	}
-	a.saveDraft()
 }
 
 // saveDraft saves the draft if it has changed.

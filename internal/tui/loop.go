@@ -42,6 +42,7 @@ func (a *app) loop() error {
 		if a.dirty && (typed || time.Since(a.painted) >= frame) && !a.over {
 			a.paint()
 		}
+		a.saveDraft() // after the paint, because its timer wakes another thread
 		a.arm()
 	}
 	return a.err

@@ -178,7 +178,6 @@ func (a *app) requeue() {
 	a.queueEdit = nil
 	m := a.edit.Message()
 	a.edit.Clear()
-	a.saveDraft()
 	list := a.queued()
 	if !slices.ContainsFunc(list, func(q view.Queued) bool { return q.Seq == seq }) {
 		a.restore(m)

@@ -27,7 +27,6 @@ func (a *app) submit(later bool) {
 	}
 	m, err := a.edit.Take()
 	a.sayError(err)
-	a.saveDraft()
 	if a.live != nil {
 		a.live.view.Bottom()
 	}

@@ -234,7 +234,6 @@ func (a *app) external(e *edit.Editor) {
 		return
 	}
 	a.sayError(err)
-	a.saveDraft()
 }
 
 // pasteImage inserts the image in the clipboard.
@@ -247,7 +246,6 @@ func (a *app) pasteImage() {
 				return
 			}
 			a.edit.PasteImage(image)
-			a.saveDraft()
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -118,6 +119,7 @@ func (r *reader) run(t *Terminal, fd int) {
 			return
 		default:
 			t.parser.Feed(buf[:n], t.note)
+			runtime.Gosched() // let this thread handle the events: to wake another one takes long on a busy machine
 		}
 	}
 }
