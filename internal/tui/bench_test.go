@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -57,14 +58,43 @@ func (a *app) token() {
 
 func (a *app) bytes() []byte { return a.screen.Paint(a.frame(time.Now())) }
 
+// typed types a character, erases it, and paints both.
+func (a *app) typed() {
+	a.draftKey(keys.Key{Text: "x", Code: 'x'})
+	a.bytes()
+	a.draftKey(keys.Key{Code: keys.Backspace})
+	a.bytes()
+}
+
 func BenchmarkKey(b *testing.B) {
 	a := writing(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		a.draftKey(keys.Key{Text: "x", Code: 'x'})
-		a.bytes()
-		a.draftKey(keys.Key{Code: keys.Backspace})
-		a.bytes()
+		a.typed()
+	}
+}
+
+// Garbage collections are the longest interruptions of a paint, and garbage brings them about.
+func TestPaint_LeavesLittleGarbageInALongSession(t *testing.T) {
+	a := writing(t)
+	for _, tt := range []struct {
+		name  string
+		do    func()
+		limit uint64
+	}{
+		{"two keys", a.typed, 20 << 10},
+		{"a token", func() { a.token(); a.bytes() }, 20 << 10},
+	} {
+		const times = 200
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range times {
+			tt.do()
+		}
+		runtime.ReadMemStats(&after)
+		if n := (after.TotalAlloc - before.TotalAlloc) / times; n > tt.limit {
+			t.Errorf("%s and their paint allocate %d bytes, want at most %d", tt.name, n, tt.limit)
+		}
 	}
 }
 

@@ -258,6 +258,19 @@ func TestPrint_FinishedLinesEnterTheHistoryOnceAndInOrder(t *testing.T) {
 	})
 }
 
+func TestPaint_LaysOutEqualLinesOnce(t *testing.T) {
+	s := New(20, 2, false, dark.SGR)
+	frames := make([]Frame, 2) // of different slices, as if they were laid out again
+	for i := range frames {
+		frames[i].Lines = []text.Line{{{Text: "equal"}, {Text: " 世界", Style: text.Style{Role: text.Dim}}}, nil}
+		s.Paint(frames[i])
+	}
+	n := 0
+	if allocs := testing.AllocsPerRun(100, func() { n++; s.Paint(frames[n%2]) }); allocs > 0 {
+		t.Errorf("an equal frame takes %v allocations", allocs)
+	}
+}
+
 func BenchmarkPaint_AStreamedToken(b *testing.B) {
 	s := New(120, 40, false, dark.SGR)
 	for b.Loop() {
