@@ -69,13 +69,16 @@ func start(t *trial) {
 	t.put("idle 10 s: bytes", "%.0f", float64(t.s.sent()-bytes))
 	t.put("idle 10 s: CPU", "%.2f %%", 100*float64(after.CPU-before.CPU)/float64(idle))
 	t.put("idle 10 s: switches per s", "%.1f", float64(after.Switches-before.Switches)/idle.Seconds())
-	t.paints("key → paint, idle", 60)
+	t.paints("key → paint, idle")
 }
 
+// samples is how many keys a row measures. The 99th percentile of fewer than 100 would be the slowest.
+const samples = 200
+
 // paints measures the time from a key to its paint.
-func (t *trial) paints(row string, keys int) {
+func (t *trial) paints(row string) {
 	var list []time.Duration
-	for i := range keys {
+	for i := range samples {
 		time.Sleep(time.Duration(60+i*7%40) * time.Millisecond)
 		t.s.mu.Lock()
 		n := count(t.s.emu, key)
@@ -147,11 +150,11 @@ func stream(t *trial) {
 	t.put("bytes per streamed token", "%.0f", float64(t.s.sent()-bytes)/tokens)
 	t.put("CPU while streaming 60 tokens/s", "%.1f %%", 100*float64(after.CPU-before.CPU)/float64(time.Since(began)))
 	t.s.quiet(500*time.Millisecond, 5*time.Second)
-	t.streaming("key → paint, streaming", 60)
+	t.streaming("key → paint, streaming")
 }
 
 // streaming measures key paints while an answer arrives.
-func (t *trial) streaming(row string, keys int) {
+func (t *trial) streaming(row string) {
 	t.server.play(answer{pieces: markdown(60 * 600), gap: gap})
 	if _, ok := t.ask(lastPrompt); !ok {
 		t.fail(row+" p50", "no request")
@@ -159,7 +162,7 @@ func (t *trial) streaming(row string, keys int) {
 	}
 	t.server.until(func(calls []*call) bool { return !calls[0].began.IsZero() }, patience)
 	time.Sleep(time.Second)
-	t.paints(row, keys)
+	t.paints(row)
 	t.s.press(t.peer.keys.interrupt)
 	time.Sleep(100 * time.Millisecond)
 }
@@ -418,8 +421,8 @@ func long(t *trial) {
 	}
 	pid := t.s.cmd.Process.Pid
 	t.put("memory after growing", "%.0f MB", float64(process.Used(pid).Memory)/1e6)
-	t.paints("key → paint, long session", 60)
-	t.streaming("key → paint, long session, streaming", 60)
+	t.paints("key → paint, long session")
+	t.streaming("key → paint, long session, streaming")
 	if t.peer.resume == nil {
 		return
 	}
