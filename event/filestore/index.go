@@ -131,22 +131,30 @@ func statusOf(log File, k known, id string) (x status, err error) {
 	return x, nil
 }
 
-func (s *Store) readIndex(id string) (x index, err error) {
+// readIndex reads meta.json. It also returns its JSON object.
+func (s *Store) readIndex(id string) (x index, object []byte, err error) {
 	f, err := s.openFile(s.path(id, indexName), os.O_RDONLY, 0)
 	if err != nil {
-		return x, err
+		return x, nil, err
 	}
 	defer f.Close()
 	line, err := io.ReadAll(io.LimitReader(f, maxLine))
 	if err != nil {
-		return x, err
+		return x, nil, err
 	}
-	object, err := openLine(line)
+	object, err = openLine(line)
 	if err != nil {
-		return x, err
+		return x, nil, err
 	}
-	if x, err = decodeIndex(object); err != nil {
-		return x, err
+	x, err = checkIndex(object)
+	return x, object, err
+}
+
+// checkIndex decodes an index and checks it.
+func checkIndex(object []byte) (index, error) {
+	x, err := decodeIndex(object)
+	if err != nil {
+		return index{}, err
 	}
 	if x.Format != format || x.Size <= 0 || x.Lines <= 0 {
 		return index{}, errors.New("unknown format")
@@ -181,7 +189,7 @@ type known struct {
 }
 
 func (s *Store) known(id string) known {
-	x, err := s.readIndex(id)
+	x, _, err := s.readIndex(id)
 	if err != nil {
 		return known{exists: !errors.Is(err, fs.ErrNotExist)}
 	}

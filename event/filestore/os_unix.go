@@ -3,7 +3,9 @@
 package filestore
 
 import (
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,4 +21,12 @@ func syncDir(name string) error {
 	err = d.Sync()
 	d.Close()
 	return err
+}
+
+// inode returns a file's number in its file system, or 0.
+func inode(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
 }

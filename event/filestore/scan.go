@@ -1,11 +1,14 @@
 package filestore
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/jsonscan"
+	"github.com/reins-agent/reins/llm"
 )
 
 // decodeIndex decodes the content of meta.json.
@@ -13,8 +16,9 @@ func decodeIndex(object []byte) (x index, err error) {
 	if x, ok := scanIndex(object); ok {
 		return x, nil
 	}
-	err = json.Unmarshal(object, &x)
-	return x, err
+	decoded := new(index) // only here, because it is on the heap
+	err = json.Unmarshal(object, decoded)
+	return *decoded, err
 }
 
 // scanIndex decodes an index with the member order that encoding/json writes.
@@ -50,19 +54,57 @@ func scanMeta(r *jsonscan.Reader, m *event.Meta) {
 	}
 	m.Provider, m.Model = optional(r, "provider"), optional(r, "model")
 	m.Dir, m.Branch, m.Parent = optional(r, "dir"), optional(r, "branch"), optional(r, "parent")
-	m.ForkedAt, m.Imported = optionalSeq(r, "forked_at"), optionalSeq(r, "imported")
+	m.ForkedAt, m.Imported = event.Seq(optionalNumber(r, "forked_at")), event.Seq(optionalNumber(r, "imported"))
 	if !r.Member("created") || m.Created.UnmarshalJSON(r.Raw()) != nil || !r.Member("updated") || m.Updated.UnmarshalJSON(r.Raw()) != nil {
 		r.Fail()
 	}
 	m.Last = event.Seq(required(r, "last"))
 	m.Turns = int(required(r, "turns"))
-	if !r.Member("usage") || json.Unmarshal(r.Raw(), &m.Usage) != nil {
+	if !r.Member("usage") {
 		r.Fail()
 	}
-	if !r.Member("cost") || json.Unmarshal(r.Raw(), &m.Cost) != nil {
+	scanUsage(r, &m.Usage)
+	if !r.Member("cost") {
 		r.Fail()
 	}
+	m.Cost = scanCost(r)
 }
+
+func scanUsage(r *jsonscan.Reader, u *llm.Usage) {
+	r.Open("{")
+	u.Input, u.Output, u.Reasoning = required(r, "input_tokens"), required(r, "output_tokens"), required(r, "reasoning_tokens")
+	u.CacheRead, u.CacheWrite = required(r, "cache_read_tokens"), required(r, "cache_write_tokens")
+	u.CacheWriteLong, u.Searches = optionalNumber(r, "cache_write_long_tokens"), optionalNumber(r, "searches")
+	u.Tier = optional(r, "tier")
+	if r.Member("raw") {
+		if raw := r.Raw(); json.Valid(raw) {
+			u.Raw = bytes.Clone(raw)
+		} else {
+			r.Fail()
+		}
+	}
+	r.Close("}")
+}
+
+// scanCost reads null or a number that is not negative and has no exponent.
+func scanCost(r *jsonscan.Reader) *float64 {
+	raw := string(r.Raw())
+	if raw == "null" {
+		return nil
+	}
+	whole, fraction, point := strings.Cut(raw, ".")
+	if !isDigits(whole) || whole[0] == '0' && whole != "0" || point && !isDigits(fraction) {
+		r.Fail()
+		return nil
+	}
+	cost, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		r.Fail()
+	}
+	return &cost
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func optional(r *jsonscan.Reader, name string) string {
 	if r.Member(name) {
@@ -71,9 +113,9 @@ func optional(r *jsonscan.Reader, name string) string {
 	return ""
 }
 
-func optionalSeq(r *jsonscan.Reader, name string) event.Seq {
+func optionalNumber(r *jsonscan.Reader, name string) int64 {
 	if r.Member(name) {
-		return event.Seq(digits(r))
+		return digits(r)
 	}
 	return 0
 }

@@ -49,7 +49,8 @@ func TestScanIndex_ReadsWhatIsWritten(t *testing.T) {
 
 func FuzzScanIndex_AgreesWithEncodingJSON(f *testing.F) {
 	f.Add([]byte(`{"format":1,"log_size":2,"log_lines":3,"meta":{"id":"a","tags":[],"created":"2026-11-19T01:02:03Z",` +
-		`"updated":"2026-11-19T01:02:03Z","last":1,"turns":0,"usage":{"input_tokens":1},"cost":null}}`))
+		`"updated":"2026-11-19T01:02:03Z","last":1,"turns":0,"usage":{"input_tokens":1,"output_tokens":2,"reasoning_tokens":3,"cache_read_tokens":4,` +
+		`"cache_write_tokens":5,"searches":6,"raw":{"a":[1]}},"cost":0.25}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, ok := scanIndex(b)
 		if !ok {

@@ -8,6 +8,7 @@
 //	    torn.jsonl       incomplete last lines that crashes left in the log
 //	  .locks/ID          locked while the session has a writer
 //	  .leases/ID         locked while session commands may be alive
+//	  .list              copies of the meta.json files, if there are many sessions
 //
 // Directories have mode 0700 and files 0600.
 //
@@ -26,28 +27,25 @@
 //
 // Several processes can use one directory. A session has one writer at a time; the operating system releases its lock
 // when the process ends. A killed process's commands may outlive it for a moment. The process that stops them holds the
-// lease, and the next writer waits for it (see [event.Leaser]). Readers need no lock and write nothing, so they work on
-// a full or read-only disk. They may see records that are not flushed yet.
+// lease, and the next writer waits for it (see [event.Leaser]). Readers need no lock and work on a full or read-only
+// disk. They may see records that are not flushed yet.
 //
 // # Listing
 //
 // If the log is longer than meta.json records, because it has a writer or the writer was killed, only the rest is read.
 // If meta.json is missing or damaged, the whole log is read. An intact log does not depend on meta.json.
+//
+// Opening 10,000 files takes longer than a screen may take to appear, so [Store.List] saves copies of the meta.json files
+// in .list. A copy counts only while the log has the size, time and inode that it had then. If .list is missing, damaged
+// or cannot be written, listing only takes longer.
 package filestore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"iter"
 	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/reins-agent/reins/event"
@@ -144,97 +142,6 @@ func (s *Store) Meta(ctx context.Context, id string) (event.Meta, error) {
 	return x.Meta, nil
 }
 
-// List describes all sessions, most recently written first. Before them, it yields an error for each session that
-// cannot be described, with the fields that are known.
-func (s *Store) List(ctx context.Context) iter.Seq2[event.Meta, error] {
-	return func(yield func(event.Meta, error) bool) {
-		names, err := s.names()
-		if err != nil {
-			yield(event.Meta{}, err)
-			return
-		}
-		metas := make([]event.Meta, 0, len(names))
-		for _, d := range s.describeAll(ctx, names) {
-			if err := context.Cause(ctx); err != nil {
-				yield(event.Meta{}, err)
-				return
-			}
-			switch {
-			case errors.Is(d.err, event.ErrNotFound): // incomplete, or just deleted
-			case d.err == nil:
-				metas = append(metas, d.meta)
-			case !yield(d.meta, d.err):
-				return
-			}
-		}
-		slices.SortFunc(metas, event.Meta.Compare)
-		for _, m := range metas {
-			if !yield(m, nil) {
-				return
-			}
-		}
-	}
-}
-
-// described is the result of describe.
-type described struct {
-	meta event.Meta
-	err  error
-}
-
-// describeAll describes sessions, several at a time. It stops when ctx is done.
-func (s *Store) describeAll(ctx context.Context, names []string) []described {
-	out := make([]described, len(names))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(names)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(names)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				out[i].meta, out[i].err = s.describe(names[i])
-			}
-		})
-	}
-	workers.Wait()
-	return out
-}
-
-// names returns all session directories.
-func (s *Store) names() ([]string, error) {
-	entries, err := s.files.ReadDir(s.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot list sessions: %w", err)
-	}
-	var names []string
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
-}
-
-// describe describes the session in a directory. With an error it returns what is known, at least the id.
-func (s *Store) describe(name string) (event.Meta, error) {
-	info, err := s.files.Stat(s.path(name, logName))
-	x, err2 := s.readIndex(name)
-	if err == nil && err2 == nil && x.Size == info.Size() {
-		return x.Meta, nil
-	}
-	id := name
-	if event.FoldID(x.Meta.ID) == name {
-		id = x.Meta.ID
-	}
-	log, k, err := s.openLog(id)
-	if err != nil {
-		k.Meta.ID = cmp.Or(k.Meta.ID, id)
-		return k.Meta, err
-	}
-	defer log.Close()
-	now, err := statusOf(log, k, id)
-	now.Meta.ID = cmp.Or(now.Meta.ID, id)
-	return now.Meta, err
-}
-
 // Delete removes a session. It disappears atomically.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := usable(ctx, id); err != nil {
@@ -282,6 +189,7 @@ func (s *Store) remove(id string) error {
 	if err := s.files.RemoveAll(filepath.Join(trash, event.FoldID(id))); err != nil {
 		return fmt.Errorf("session %s was deleted, but its files remain in %s: %w", id, trash, err)
 	}
+	s.forgetCopies()
 	// Lock files may remain, as on Windows, without harm.
 	_ = s.files.RemoveAll(s.leasePath(id))
 	_ = s.files.RemoveAll(s.lockPath(id))
