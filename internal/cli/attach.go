@@ -144,10 +144,14 @@ func (a *attached) run(ctx context.Context) error {
 		notef(a.host, "left the session, which continues")
 		return nil
 	case err == nil, errors.Is(err, session.ErrClosed), errors.Is(err, remote.ErrUnreachable):
+		what := "the session was closed"
+		if errors.Is(err, remote.ErrUnreachable) {
+			what += ": " + err.Error()
+		}
 		if err := a.showRest(ctx, info.ID); err != nil {
 			return err
 		}
-		notef(a.host, "the session was closed; to continue it, run: reins run --resume %s", info.ID)
+		notef(a.host, "%s; to continue it, run: reins run --resume %s", what, info.ID)
 		return nil
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -26,10 +27,13 @@ import (
 type Config struct {
 	URL  string // server address
 	HTTP *http.Client
-	// Patience is how long a client tries to reach a server that it lost; default 10 seconds.
+	// Patience is how long a client tries to reach a server that it lost; default 10 seconds. [Attach] waits for half a
+	// second only if nothing listens on the session's socket: the process has ended.
 	Patience time.Duration
 	// Lost, if set, is called when a connection is lost that the client tries to restore.
 	Lost func(err error)
+
+	socket bool // URL is a socket on this machine, on which nothing listens once the process has ended
 }
 
 // client is a session of another process.
@@ -60,7 +64,7 @@ func Connect(ctx context.Context, c Config) (session.Handle, error) {
 	info, err := once[session.Info](ctx, k, request{method: http.MethodGet, path: "info"})
 	if err != nil {
 		k.close(session.ErrClosed)
-		return nil, unreachable(ctx, err)
+		return nil, k.unreachable(ctx, err)
 	}
 	k.id = info.ID
 	return k, nil
@@ -75,16 +79,29 @@ type lost struct {
 func (e *lost) Unwrap() error { return e.error }
 
 // unreachable returns the error for a request that is not repeated.
-func unreachable(ctx context.Context, err error) error {
+func (c *client) unreachable(ctx context.Context, err error) error {
 	l, ok := errors.AsType[*lost](err)
 	switch {
 	case !ok:
 		return err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case c.ended(err):
+		return &endedError{l.error}
 	}
 	return fmt.Errorf("%w: %w", ErrUnreachable, l.error)
 }
+
+// ended reports whether an error means that nothing listens on the socket any more.
+func (c *client) ended(err error) bool {
+	return c.config.socket && (isRefused(err) || errors.Is(err, fs.ErrNotExist))
+}
+
+// endedError is an [ErrUnreachable] because the process has ended.
+type endedError struct{ cause error }
+
+func (e *endedError) Error() string   { return ErrUnreachable.Error() + ": it has ended" }
+func (e *endedError) Unwrap() []error { return []error{ErrUnreachable, e.cause} }
 
 // request is a request that may be sent several times.
 type request struct {
@@ -166,7 +183,7 @@ func send[T any](ctx context.Context, c *client, r request) (result T, err error
 			r.before = instance
 		}
 		if again := try.wait(ctx, err); !again {
-			return result, unreachable(ctx, err)
+			return result, c.unreachable(ctx, err)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (c *client) Events(ctx context.Context, after event.Seq) iter.Seq2[event.Re
 				if c.ctx.Err() != nil {
 					return
 				}
-				err = unreachable(ctx, err)
+				err = c.unreachable(ctx, err)
 			}
 			yield(event.Record{}, err)
 			return

@@ -19,7 +19,10 @@ func (r *retry) reached() { r.since, r.pause = time.Time{}, 0 }
 
 // wait waits before the next attempt after a failure. It reports false if there should be none.
 func (r *retry) wait(ctx context.Context, err error) bool {
-	const first, longest = 10 * time.Millisecond, time.Second
+	const (
+		first, longest = 10 * time.Millisecond, time.Second
+		succession     = 500 * time.Millisecond // until another process has opened the session
+	)
 	now := time.Now()
 	if r.since.IsZero() {
 		r.since, r.pause = now, first
@@ -27,7 +30,11 @@ func (r *retry) wait(ctx context.Context, err error) bool {
 			f(err)
 		}
 	}
-	if now.Sub(r.since) >= r.client.config.Patience {
+	patience := r.client.config.Patience
+	if r.client.ended(err) {
+		patience = min(patience, succession)
+	}
+	if now.Sub(r.since) >= patience {
 		return false
 	}
 	timer := time.NewTimer(r.pause)

@@ -79,7 +79,7 @@ func Attach(ctx context.Context, d home.Dir, id string) (session.Handle, error) 
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir) },
 		DisableCompression: true,
 	}
-	c, err := Connect(ctx, Config{URL: "http://session", HTTP: &http.Client{Transport: transport}})
+	c, err := Connect(ctx, Config{URL: "http://session", HTTP: &http.Client{Transport: transport}, socket: true})
 	switch {
 	case err == nil:
 		return c, nil

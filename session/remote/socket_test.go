@@ -3,6 +3,8 @@
 package remote_test
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"io/fs"
 	"net"
@@ -11,10 +13,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/reins-agent/reins/agent"
+	"github.com/reins-agent/reins/coding"
+	"github.com/reins-agent/reins/event/filestore"
 	"github.com/reins-agent/reins/home"
 	"github.com/reins-agent/reins/llm/llmtest"
 	"github.com/reins-agent/reins/session"
@@ -146,6 +152,86 @@ func TestShare_RemovesWhatAKilledOwnerLeft(t *testing.T) {
 	}
 }
 
+// TestAttach_AnOwnerThatEndedIsNotWaitedFor compares waits, because patience is 10 seconds.
+func TestAttach_AnOwnerThatEndedIsNotWaitedFor(t *testing.T) {
+	for name, state := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			kill := startOwner(t, state)
+			c, err := remote.Attach(t.Context(), state, "s")
+			must(t, err)
+			defer c.Close()
+			ended := make(chan error, 1)
+			go func() {
+				var failed error
+				for _, err := range c.Events(t.Context(), 0) {
+					failed = err
+				}
+				ended <- failed
+			}()
+			kill()
+			select {
+			case err = <-ended:
+			case <-time.After(8 * time.Second):
+				t.Fatal("the client still waits for an owner that was killed")
+			}
+			if !errors.Is(err, remote.ErrUnreachable) || !strings.HasSuffix(err.Error(), "it has ended") {
+				t.Errorf("the events ended with %v", err)
+			}
+			if err := c.Interrupt(t.Context()); !errors.Is(err, remote.ErrUnreachable) {
+				t.Errorf("a method failed with %v", err)
+			}
+		})
+	}
+}
+
+// ownerOf is the variable that makes the test binary share session "s" of a state directory.
+const ownerOf = "REINS_TEST_OWNER_OF"
+
+// startOwner starts a process that shares session "s", and returns a function that kills it. The process is not a
+// descendant of this one, which would be reason enough not to talk to it.
+func startOwner(t *testing.T, state home.Dir) (kill func()) {
+	t.Helper()
+	shell := exec.CommandContext(t.Context(), "/bin/sh", "-c", `"$0" &`, os.Args[0])
+	shell.Env = append(os.Environ(), ownerOf+"="+string(state))
+	shell.Stderr = os.Stderr
+	out, err := shell.StdoutPipe()
+	must(t, err)
+	must(t, shell.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	must(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	must(t, err)
+	kill = sync.OnceFunc(func() { must(t, syscall.Kill(pid, syscall.SIGKILL)) })
+	t.Cleanup(kill)
+	_, err = shell.Process.Wait()
+	must(t, err)
+	return kill
+}
+
+// own shares a session until it is killed.
+func own(state home.Dir) int {
+	store, err := filestore.New(filestore.Config{Dir: state.Sessions()})
+	var local *session.Local
+	if err == nil {
+		local, err = session.Open(context.Background(), coding.Config{
+			Provider: "script",
+			Model:    "model",
+			Dir:      os.TempDir(),
+			State:    string(state),
+			Session:  agent.Config{ID: "s", Client: llmtest.Play(), Store: store},
+		}, session.Options{})
+	}
+	if err == nil {
+		_, err = remote.Share(local, state)
+	}
+	if err != nil {
+		os.Stderr.WriteString(err.Error())
+		return 1
+	}
+	os.Stdout.WriteString(strconv.Itoa(os.Getpid()) + "\n")
+	select {}
+}
+
 // fakeID is a session that is shared under another ID.
 type fakeID struct {
 	*session.Local
@@ -206,6 +292,9 @@ const (
 func TestMain(m *testing.M) {
 	if path := os.Getenv(connectTo); path != "" {
 		os.Exit(visit(path))
+	}
+	if state := os.Getenv(ownerOf); state != "" {
+		os.Exit(own(home.Dir(state)))
 	}
 	os.Exit(m.Run())
 }
