@@ -23,7 +23,7 @@ var layers = [][]string{
 	{
 		"internal/apitext", "internal/atomicfile", "internal/exepages", "internal/credential", "internal/exchanges",
 		"internal/filelock", "internal/gitconfig", "internal/gitdir/gitdirtest", "internal/jsonscan",
-		"internal/corpus", "internal/hidden", "internal/lazy", "internal/netaddr", "internal/realpath",
+		"internal/corpus", "internal/fileindex", "internal/hidden", "internal/lazy", "internal/netaddr", "internal/realpath",
 		"internal/suggest", "internal/thorough", "internal/schedule",
 	},
 	{"llm", "internal/webhook", "internal/atfile", "internal/hostproxy"},

@@ -97,7 +97,7 @@ func (e *UnavailableError) Error() string {
 
 // Completion asks for completions of typed text.
 type Completion struct {
-	// Text is a path fragment that the completions begin with or contain.
+	// Text is a path fragment: completions contain it, or its letters in order. A directory ends with a slash.
 	Text  string `json:"text"`
 	Limit int    `json:"limit,omitempty"` // default 20
 	// Command completes the last word of Text, which is a command line.

@@ -86,7 +86,8 @@ type Handle interface {
 	// caller submits it. Submit runs commands too, but returns nothing of what they show. The error is an
 	// *[UnknownCommandError] if there is no such command, and an *[UnavailableError] if it cannot be used now.
 	Run(ctx context.Context, line string) (Result, error)
-	// Complete completes a file path in the working directory, or the last word on a command line.
+	// Complete completes a file path in the working directory, or the last word on a command line. With a *[PartialError],
+	// the result lacks some files.
 	Complete(ctx context.Context, c Completion) ([]string, error)
 
 	// Close releases the handle. It ends a session in this process, and detaches from a session in another.

@@ -81,6 +81,8 @@ type held struct {
 	ctx    context.Context // of all work; cancelled by Close
 	cancel context.CancelFunc
 
+	files files // for completions
+
 	deciding sync.Mutex // held while an answer about a tool call is saved and counts
 
 	mu      sync.Mutex
@@ -412,5 +414,6 @@ func (in Input) media() (parts []llm.Part, err error) {
 func (l *held) Close() error {
 	err := l.agent.Close()
 	l.cancel()
+	l.files.close()
 	return err
 }

@@ -67,7 +67,14 @@ func globFiles(ctx context.Context, l layer, q GlobQuery) (GlobResult, error) {
 	var res GlobResult
 	err = w.walk(inner, func(n *node, e *entry) bool {
 		res.Summary.Searched++
-		res.add(inner, g, n, e, shown, root)
+		if q.Visit != nil {
+			if g.matchBelow(n.abs[len(root):], e.name) && !q.Visit(displayPath(shown, root, n, e.name)) {
+				res.Summary.partial(LimitReached)
+				return false
+			}
+		} else {
+			res.add(inner, g, n, e, shown, root)
+		}
 		return res.Summary.Searched%64 != 0 || inner.Err() == nil
 	})
 	if ctx.Err() != nil {

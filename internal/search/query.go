@@ -93,6 +93,10 @@ type GlobQuery struct {
 	NoIgnore   bool          // include what ignore files exclude
 	Limit      int           // maximum number of files, the newest; zero means no limit
 	Timeout    time.Duration // end with the results so far; zero means no limit
+
+	// Visit, if set, is called for each file that matches, in path order, until it returns false. The result then has no
+	// files, and no file is examined further: some may be gone.
+	Visit func(path string) bool
 }
 
 // GlobResult has the files found, newest first, then by path.

@@ -120,6 +120,12 @@ func (r route) glob(ctx context.Context, q GlobQuery) (GlobResult, error) {
 	}
 	below := q
 	below.Path, below.Pattern = p.to, rest
+	if q.Visit != nil {
+		below.Visit = func(path string) bool {
+			path, ok := p.shown(path)
+			return !ok || q.Visit(path)
+		}
+	}
 	res, err := r.searcher.Glob(ctx, below)
 	p.finish(err)
 	if isMissing(err) && q.named(paths) {

@@ -151,7 +151,7 @@ func (a *app) restyle(dark bool) {
 }
 
 func (a *app) newEditor() {
-	a.files = edit.NewFiles(a.listFiles, func() { a.post(func() { a.edit.Refresh() }) })
+	a.files = edit.NewFiles(a.searchFiles, func() { a.post(func() { a.edit.Refresh() }) })
 	o := edit.Options{Keys: a.keys, Files: a.files, Commands: func() []edit.Command { return a.commands }}
 	var draft edit.Draft
 	var problem error
@@ -173,18 +173,18 @@ func (a *app) newEditor() {
 	}
 }
 
-// listFiles lists the project's files. The editor calls it in another goroutine.
-func (a *app) listFiles(ctx context.Context) ([]string, error) {
-	found := make(chan *live, 1)
-	a.post(func() { found <- a.live })
-	select {
-	case l := <-found:
+// searchFiles returns the search for files of the session that is open.
+func (a *app) searchFiles() edit.Search {
+	l := a.live
+	return func(ctx context.Context, query string, limit int) (edit.Listed, error) {
 		if l == nil {
-			return nil, errors.New("there is no session")
+			return edit.Listed{}, errors.New("there is no session")
 		}
-		return l.Complete(ctx, session.Completion{Limit: 1 << 20})
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		list, err := l.Complete(ctx, session.Completion{Text: query, Limit: limit})
+		if lacks, ok := errors.AsType[*session.PartialError](err); ok {
+			return edit.Listed{Paths: list, Note: lacks.Error(), More: lacks.Listing}, nil
+		}
+		return edit.Listed{Paths: list}, err
 	}
 }
 

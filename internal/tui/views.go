@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -98,6 +99,9 @@ func (a *app) pickArgument(name string) {
 	l := a.live
 	a.do(func(ctx context.Context) func() {
 		list, err := l.Complete(ctx, session.Completion{Text: name + " ", Command: true, Limit: 500})
+		if _, lacks := errors.AsType[*session.PartialError](err); lacks {
+			err = nil
+		}
 		return func() {
 			switch {
 			case a.live != l:

@@ -41,6 +41,7 @@ type failure struct {
 	Conflict    *session.ConflictError       `json:"conflict,omitempty"`
 	Unknown     *session.UnknownCommandError `json:"unknown_command,omitempty"`
 	Unavailable *session.UnavailableError    `json:"unavailable,omitempty"`
+	Partial     *session.PartialError        `json:"partial,omitempty"`
 }
 
 func newFailure(err error) *failure {
@@ -59,6 +60,7 @@ func newFailure(err error) *failure {
 	f.Conflict, _ = errors.AsType[*session.ConflictError](err)
 	f.Unknown, _ = errors.AsType[*session.UnknownCommandError](err)
 	f.Unavailable, _ = errors.AsType[*session.UnavailableError](err)
+	f.Partial, _ = errors.AsType[*session.PartialError](err)
 	return f
 }
 
@@ -80,6 +82,9 @@ func (f *failure) Unwrap() (list []error) {
 	}
 	if f.Unavailable != nil {
 		list = append(list, f.Unavailable)
+	}
+	if f.Partial != nil {
+		list = append(list, f.Partial)
 	}
 	return list
 }

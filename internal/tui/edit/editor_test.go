@@ -1,11 +1,11 @@
 package edit
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/reins-agent/reins/internal/fileindex"
 	"github.com/reins-agent/reins/internal/tui/keys"
 	"github.com/reins-agent/reins/internal/tui/text"
 )
@@ -319,21 +319,23 @@ func TestPopup_StaysClosedUntilAnotherWord(t *testing.T) {
 	}
 }
 
-func (x *index) Find(query string, limit int) []Found { return x.find(query, limit) }
+// index finds files at once.
+type index struct {
+	fileindex.Index
+	note string
+}
 
-func TestFiles_RankNamesBeforePathsBeforeLetters(t *testing.T) {
-	x := newIndex([]string{
-		"a/tool.go", "tool/a.go", "internal/mytool.go", "internal/my_tool.go", "internal/MyTool.go", "t/o/o/l", "TOOLS.md", "x/tool",
-	})
-	var got []string
-	for _, f := range x.find("tool", 20) {
-		got = append(got, fmt.Sprint(f.Path, map[bool]string{true: " weak"}[f.Weak]))
+func newIndex(paths []string) *index {
+	x := &index{}
+	for _, p := range paths {
+		x.Add(p)
 	}
-	want := []string{
-		"x/tool", "tool/", "TOOLS.md", "a/tool.go", "internal/MyTool.go", "internal/my_tool.go", "internal/mytool.go", "tool/a.go",
-		"t/o/o/l weak",
+	return x
+}
+
+func (x *index) Find(query string, limit int) (list []Found, note string) {
+	for _, m := range x.Index.Find(query, limit) {
+		list = append(list, Found(m))
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%q, want\n%q", got, want)
-	}
+	return list, x.note
 }

@@ -3,100 +3,132 @@ package edit
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
-func TestFiles_AreIndexedInTheBackgroundOnceAndAgainWhenStale(t *testing.T) {
+// bubbled runs a test with a finder whose searches answer after a time.
+func bubbled(t *testing.T, answer func(n int, query string) (time.Duration, Listed, error), test func(f *Files, searches, changes *int)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		builds, changes := 0, 0
-		f := NewFiles(func(context.Context) ([]string, error) {
-			builds++
-			time.Sleep(time.Second) // of the bubble
-			return []string{"main.go"}, nil
+		searches, changes := 0, 0
+		f := NewFiles(func() Search {
+			return func(ctx context.Context, query string, _ int) (Listed, error) {
+				searches++
+				after, listed, err := answer(searches, query)
+				select {
+				case <-time.After(after):
+					return listed, err
+				case <-ctx.Done():
+					return Listed{}, ctx.Err()
+				}
+			}
 		}, func() { changes++ })
-		if got := f.Find("m", 10); got != nil {
-			t.Errorf("found %v before there is an index", got)
-		}
-		for range 5 {
-			f.Find("ma", 10)
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if got := f.Find("m", 10); len(got) != 1 || builds != 1 || changes != 1 {
-			t.Errorf("found %v after %d builds and %d changes", got, builds, changes)
-		}
-		time.Sleep(30 * time.Second)
-		f.Find("m", 10)
-		time.Sleep(time.Minute)
-		if builds != 2 {
-			t.Errorf("%d builds after 30 seconds, want 2", builds)
-		}
-		if got := f.Find("m", 10); len(got) != 1 { // the old index, during the third build
-			t.Errorf("found %v during a build", got)
-		}
-		f.Close()
-		if f.Find("m", 10); builds != 3 {
-			t.Errorf("%d builds after the end, want 3", builds)
-		}
+		defer f.Close() // or the bubble never ends
+		test(f, &searches, &changes)
 	})
 }
 
-func TestFiles_CloseStopsABuild(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := NewFiles(func(ctx context.Context) ([]string, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}, nil)
-		f.Find("", 1)
-		f.Close() // or the bubble never ends
-	})
-}
-
-func TestFiles_AFailedBuildIsNotRepeatedWithEachKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		builds := 0
-		f := NewFiles(func(context.Context) ([]string, error) {
-			builds++
-			return nil, errors.New("no such directory")
-		}, nil)
-		for range 5 {
-			f.Find("m", 10)
-			synctest.Wait()
-		}
-		if builds != 1 {
-			t.Errorf("%d builds, want 1", builds)
-		}
-		f.Close()
-	})
-}
-
-func TestIndex_FindsTheSameForAQueryTypedKeyByKey(t *testing.T) {
-	part := rapid.StringMatching(`[a-cA-C_.]{1,4}`)
-	rapid.Check(t, func(t *rapid.T) {
-		var list []string
-		for range rapid.IntRange(0, 30).Draw(t, "files") {
-			list = append(list, strings.Join(rapid.SliceOfN(part, 1, 3).Draw(t, "path"), "/"))
-		}
-		query := rapid.StringMatching(`[a-cA-C_./]{1,5}`).Draw(t, "query")
-		limit := rapid.IntRange(1, 10).Draw(t, "limit")
-		keyByKey := newIndex(list)
-		var got []Found
-		for i := 1; i <= len(query); i++ {
-			got = keyByKey.find(query[:i], limit)
-		}
-		if want := newIndex(list).find(query, limit); !slices.Equal(got, want) {
-			t.Fatalf("%q in %q: %v, want %v", query, list, got, want)
-		}
-		for _, f := range got {
-			if !hasLetters([]byte(strings.ToLower(f.Path)), []byte(strings.ToLower(strings.TrimPrefix(query, "./")))) {
-				t.Fatalf("%q finds %q", query, f.Path)
+func TestFiles_AppearWithTheKeyIfTheSearchIsFast(t *testing.T) {
+	bubbled(t, func(_ int, query string) (time.Duration, Listed, error) {
+		return time.Millisecond, Listed{Paths: []string{query + ".go", "x/a_" + query}}, nil
+	}, func(f *Files, searches, changes *int) {
+		for range 3 {
+			if got, _ := f.Find("ma", 10); len(got) != 2 || got[0] != (Found{Path: "ma.go"}) {
+				t.Errorf("found %v", got)
 			}
 		}
+		if synctest.Wait(); *searches != 1 || *changes != 0 {
+			t.Errorf("%d searches and %d changes, want 1 and 0", *searches, *changes)
+		}
+		time.Sleep(staleAfter)
+		if f.Find("ma", 10); *searches != 2 {
+			t.Errorf("%d searches when the result is old, want 2", *searches)
+		}
 	})
+}
+
+func TestFiles_ASlowSearchKeepsWhatIsKnownAndReportsItsEnd(t *testing.T) {
+	bubbled(t, func(n int, query string) (time.Duration, Listed, error) {
+		return time.Duration(n-1) * time.Second, Listed{Paths: []string{"main.go", "m/other.go", query}}, nil
+	}, func(f *Files, searches, changes *int) {
+		f.Find("m", 10)
+		start := time.Now()
+		got, _ := f.Find("mai", 10)
+		if len(got) != 1 || got[0].Path != "main.go" || time.Since(start) != patience {
+			t.Errorf("found %v after %v", got, time.Since(start))
+		}
+		time.Sleep(2 * time.Second)
+		if *changes != 1 {
+			t.Errorf("%d changes, want 1", *changes)
+		}
+		if got, _ := f.Find("mai", 10); len(got) != 2 || got[1].Path != "mai" {
+			t.Errorf("found %v after the search", got)
+		}
+	})
+}
+
+func TestFiles_AreSearchedAgainWhileTheyAreListed(t *testing.T) {
+	bubbled(t, func(n int, _ string) (time.Duration, Listed, error) {
+		if n < 4 {
+			return 0, Listed{Paths: []string{"a"}, Note: "listing", More: true}, nil
+		}
+		return 0, Listed{Paths: []string{"a", "ab"}}, nil
+	}, func(f *Files, searches, changes *int) {
+		if got, note := f.Find("a", 10); len(got) != 1 || note != "listing" {
+			t.Errorf("found %v, note %q", got, note)
+		}
+		time.Sleep(time.Minute)
+		if *searches != 4 || *changes != 3 {
+			t.Errorf("%d searches and %d changes, want 4 and 3", *searches, *changes)
+		}
+		if got, note := f.listed.matching("a"), f.listed.Note; len(got) != 2 || note != "" {
+			t.Errorf("found %v, note %q", got, note)
+		}
+	})
+}
+
+func TestFiles_CloseStopsASearch(t *testing.T) {
+	bubbled(t, func(int, string) (time.Duration, Listed, error) {
+		return time.Hour, Listed{}, nil
+	}, func(f *Files, searches, _ *int) {
+		start := time.Now()
+		f.Find("", 1)
+		f.Close()
+		if f.Find("b", 1); *searches != 1 || time.Since(start) > time.Second {
+			t.Errorf("%d searches, closed after %v", *searches, time.Since(start))
+		}
+	})
+}
+
+func TestFiles_AFailedSearchIsNotRepeatedWithEachKey(t *testing.T) {
+	bubbled(t, func(int, string) (time.Duration, Listed, error) {
+		return 0, Listed{}, errors.New("no such directory")
+	}, func(f *Files, searches, _ *int) {
+		for range 5 {
+			f.Find("m", 10)
+		}
+		if *searches != 1 {
+			t.Errorf("%d searches, want 1", *searches)
+		}
+	})
+}
+
+func TestPopup_TellsWhatIsNotSearched(t *testing.T) {
+	files := newIndex([]string{"main.go"})
+	files.note = "more than 2000000 files: the rest is not searched"
+	for typed, want := range map[string]int{"'@mai": 2, "'@zzz": 1} {
+		e := New(Options{Files: files})
+		press(t, e, typed)
+		p := e.Popup()
+		if p == nil || len(p.Items) != want || p.Items[want-1].Label != files.note {
+			t.Fatalf("%s: %+v", typed, p)
+		}
+		p.Move(-1)
+		before := e.buf.text
+		if press(t, e, "tab"); e.buf.text != before {
+			t.Errorf("%s: the note makes %q", typed, e.buf.text)
+		}
+	}
 }

@@ -12,6 +12,7 @@ type Item struct {
 	Label, Detail string
 	insert        string
 	weak          bool // it only resembles the typed text
+	note          bool // it cannot be inserted
 }
 
 // source is where popup items come from.
@@ -92,6 +93,9 @@ func (p *Popup) takesEnter() bool {
 func (e *Editor) accept() {
 	p, b := e.popup, &e.buf
 	item := p.Items[p.Selected]
+	if item.note {
+		return
+	}
 	b.begin(other)
 	b.replace(p.word.from, p.word.to, item.insert)
 	e.popup, e.closed = nil, p.word.from
@@ -193,8 +197,9 @@ func (p *Popup) matchCommands(list []Command, typed string) {
 
 // Finder finds files by path fragments.
 type Finder interface {
-	// Find returns the paths that match best. It must be fast: it runs with each key.
-	Find(query string, limit int) []Found
+	// Find returns the paths that match best, and a note about what they lack, or "". It must be fast: it runs with each
+	// key.
+	Find(query string, limit int) (list []Found, note string)
 }
 
 // Found is a file or a directory, whose path ends with a slash.
@@ -208,7 +213,8 @@ const maxFiles = 50
 
 // matchFiles lists the files for the typed text.
 func (p *Popup) matchFiles(list Finder, typed string) {
-	for _, f := range list.Find(typed, maxFiles) {
+	found, note := list.Find(typed, maxFiles)
+	for _, f := range found {
 		p.exact = p.exact || f.Path == typed
 		if f.Path == typed && strings.HasSuffix(typed, "/") {
 			continue // the user wants a file in it
@@ -218,5 +224,8 @@ func (p *Popup) matchFiles(list Finder, typed string) {
 			insert += " "
 		}
 		p.Items = append(p.Items, Item{Label: text.Clean(f.Path), insert: insert, weak: f.Weak || typed == ""})
+	}
+	if note != "" {
+		p.Items = append(p.Items, Item{Label: text.Clean(note), weak: true, note: true})
 	}
 }
