@@ -33,7 +33,9 @@ func (e *tree) Stat(_ context.Context, path string) (env.FileInfo, error) {
 	return env.FileInfo{}, &fs.PathError{Op: "stat", Path: path, Err: fs.ErrNotExist}
 }
 
-func (e *tree) Lstat(ctx context.Context, path string) (env.FileInfo, error) { return e.Stat(ctx, path) }
+func (e *tree) Lstat(ctx context.Context, path string) (env.FileInfo, error) {
+	return e.Stat(ctx, path)
+}
 
 func (e *tree) Open(_ context.Context, path string) (io.ReadCloser, error) {
 	if path == "/work/.ignore" {

@@ -138,6 +138,14 @@ func TestGlob_FindsFiles(t *testing.T) {
 			if got, sum := globPaths(t, s, c.q); got != c.want || sum.Partial {
 				t.Errorf("%+v: %q (%+v), want %q", c.q, got, sum, c.want)
 			}
+			var visited []string
+			c.q.Visit = func(path string) bool {
+				visited = append(visited, path)
+				return true
+			}
+			if res, err := s.Glob(t.Context(), c.q); err != nil || len(res.Files) > 0 || strings.Join(visited, " ") != c.want {
+				t.Errorf("%+v: visited %q, %v, want %q", c.q, visited, err, c.want)
+			}
 		}
 	})
 }

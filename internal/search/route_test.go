@@ -97,6 +97,24 @@ func globPaths(t *testing.T, e env.Environment, q search.GlobQuery) []string {
 	return found
 }
 
+func TestGlob_VisitsTheFilesThatItWouldReturn(t *testing.T) {
+	for name, wrap := range stacks {
+		for layer, e := range map[string]env.Environment{"own": newCounting(t, "linux"), "generic": newCounting(t, "linux").Environment} {
+			e = wrap(e, slog.New(slog.DiscardHandler))
+			var visited []string
+			q := search.GlobQuery{Pattern: "**", Visit: func(path string) bool {
+				visited = append(visited, path)
+				return len(visited) < 2
+			}}
+			res, err := search.Glob(t.Context(), e, q)
+			all := globPaths(t, e, search.GlobQuery{Pattern: "**"})
+			if err != nil || len(res.Files) != 0 || !res.Summary.Partial || !slices.Equal(visited, all[:2]) {
+				t.Errorf("%s, %s: visited %q of %q, %+v, %v", name, layer, visited, all, res, err)
+			}
+		}
+	}
+}
+
 func TestSearch_EnvironmentAnswersItselfBelowWrappers(t *testing.T) {
 	for name, wrap := range map[string]func(e env.Environment) env.Environment{
 		"plain":     func(e env.Environment) env.Environment { return e },
