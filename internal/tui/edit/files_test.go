@@ -3,20 +3,20 @@ package edit
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // bubbled runs a test with a finder whose searches answer after a time.
-func bubbled(t *testing.T, answer func(n int, query string) (time.Duration, Listed, error), test func(f *Files, searches, changes *int)) {
+func bubbled(t *testing.T, answer func(n int, query string) (time.Duration, Listed, error), test func(f *Files, searches, changes *atomic.Int32)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		searches, changes := 0, 0
+		var searches, changes atomic.Int32
 		f := NewFiles(func() Search {
 			return func(ctx context.Context, query string, _ int) (Listed, error) {
-				searches++
-				after, listed, err := answer(searches, query)
+				after, listed, err := answer(int(searches.Add(1)), query)
 				select {
 				case <-time.After(after):
 					return listed, err
@@ -24,7 +24,7 @@ func bubbled(t *testing.T, answer func(n int, query string) (time.Duration, List
 					return Listed{}, ctx.Err()
 				}
 			}
-		}, func() { changes++ })
+		}, func() { changes.Add(1) })
 		defer f.Close() // or the bubble never ends
 		test(f, &searches, &changes)
 	})
@@ -33,18 +33,18 @@ func bubbled(t *testing.T, answer func(n int, query string) (time.Duration, List
 func TestFiles_AppearWithTheKeyIfTheSearchIsFast(t *testing.T) {
 	bubbled(t, func(_ int, query string) (time.Duration, Listed, error) {
 		return time.Millisecond, Listed{Paths: []string{query + ".go", "x/a_" + query}}, nil
-	}, func(f *Files, searches, changes *int) {
+	}, func(f *Files, searches, changes *atomic.Int32) {
 		for range 3 {
 			if got, _ := f.Find("ma", 10); len(got) != 2 || got[0] != (Found{Path: "ma.go"}) {
 				t.Errorf("found %v", got)
 			}
 		}
-		if synctest.Wait(); *searches != 1 || *changes != 0 {
-			t.Errorf("%d searches and %d changes, want 1 and 0", *searches, *changes)
+		if synctest.Wait(); searches.Load() != 1 || changes.Load() != 0 {
+			t.Errorf("%d searches and %d changes, want 1 and 0", searches.Load(), changes.Load())
 		}
 		time.Sleep(staleAfter)
-		if f.Find("ma", 10); *searches != 2 {
-			t.Errorf("%d searches when the result is old, want 2", *searches)
+		if f.Find("ma", 10); searches.Load() != 2 {
+			t.Errorf("%d searches when the result is old, want 2", searches.Load())
 		}
 	})
 }
@@ -52,7 +52,7 @@ func TestFiles_AppearWithTheKeyIfTheSearchIsFast(t *testing.T) {
 func TestFiles_ASlowSearchKeepsWhatIsKnownAndReportsItsEnd(t *testing.T) {
 	bubbled(t, func(n int, query string) (time.Duration, Listed, error) {
 		return time.Duration(n-1) * time.Second, Listed{Paths: []string{"main.go", "m/other.go", query}}, nil
-	}, func(f *Files, searches, changes *int) {
+	}, func(f *Files, searches, changes *atomic.Int32) {
 		f.Find("m", 10)
 		start := time.Now()
 		got, _ := f.Find("mai", 10)
@@ -60,8 +60,8 @@ func TestFiles_ASlowSearchKeepsWhatIsKnownAndReportsItsEnd(t *testing.T) {
 			t.Errorf("found %v after %v", got, time.Since(start))
 		}
 		time.Sleep(2 * time.Second)
-		if *changes != 1 {
-			t.Errorf("%d changes, want 1", *changes)
+		if changes.Load() != 1 {
+			t.Errorf("%d changes, want 1", changes.Load())
 		}
 		if got, _ := f.Find("mai", 10); len(got) != 2 || got[1].Path != "mai" {
 			t.Errorf("found %v after the search", got)
@@ -75,13 +75,13 @@ func TestFiles_AreSearchedAgainWhileTheyAreListed(t *testing.T) {
 			return 0, Listed{Paths: []string{"a"}, Note: "listing", More: true}, nil
 		}
 		return 0, Listed{Paths: []string{"a", "ab"}}, nil
-	}, func(f *Files, searches, changes *int) {
+	}, func(f *Files, searches, changes *atomic.Int32) {
 		if got, note := f.Find("a", 10); len(got) != 1 || note != "listing" {
 			t.Errorf("found %v, note %q", got, note)
 		}
 		time.Sleep(time.Minute)
-		if *searches != 4 || *changes != 3 {
-			t.Errorf("%d searches and %d changes, want 4 and 3", *searches, *changes)
+		if searches.Load() != 4 || changes.Load() != 3 {
+			t.Errorf("%d searches and %d changes, want 4 and 3", searches.Load(), changes.Load())
 		}
 		if got, note := f.listed.matching("a"), f.listed.Note; len(got) != 2 || note != "" {
 			t.Errorf("found %v, note %q", got, note)
@@ -92,12 +92,12 @@ func TestFiles_AreSearchedAgainWhileTheyAreListed(t *testing.T) {
 func TestFiles_CloseStopsASearch(t *testing.T) {
 	bubbled(t, func(int, string) (time.Duration, Listed, error) {
 		return time.Hour, Listed{}, nil
-	}, func(f *Files, searches, _ *int) {
+	}, func(f *Files, searches, _ *atomic.Int32) {
 		start := time.Now()
 		f.Find("", 1)
 		f.Close()
-		if f.Find("b", 1); *searches != 1 || time.Since(start) > time.Second {
-			t.Errorf("%d searches, closed after %v", *searches, time.Since(start))
+		if f.Find("b", 1); searches.Load() != 1 || time.Since(start) > time.Second {
+			t.Errorf("%d searches, closed after %v", searches.Load(), time.Since(start))
 		}
 	})
 }
@@ -105,12 +105,12 @@ func TestFiles_CloseStopsASearch(t *testing.T) {
 func TestFiles_AFailedSearchIsNotRepeatedWithEachKey(t *testing.T) {
 	bubbled(t, func(int, string) (time.Duration, Listed, error) {
 		return 0, Listed{}, errors.New("no such directory")
-	}, func(f *Files, searches, _ *int) {
+	}, func(f *Files, searches, _ *atomic.Int32) {
 		for range 5 {
 			f.Find("m", 10)
 		}
-		if *searches != 1 {
-			t.Errorf("%d searches, want 1", *searches)
+		if searches.Load() != 1 {
+			t.Errorf("%d searches, want 1", searches.Load())
 		}
 	})
 }
