@@ -189,6 +189,7 @@ func (s *State) say(r event.Record, part string, item Item) int {
 	item.Agent = r.Agent
 	item.Seq = r.Seq
 	item.Time = r.Time
+	item.Images = images(r)
 	return s.add(item)
 }
 

@@ -157,6 +157,7 @@ func (s *State) ended(a *agent, r event.Record, d event.ToolCallEnd) {
 		c = s.lostStart(a, r, d.ID, Tool{Name: d.Name, Title: show.Summary(d.Name)})
 	}
 	delete(a.Open, valid(d.ID))
+	s.items[c.Item].Images = images(r)
 	t := s.change(c.Item)
 	t.Ran = d.Duration
 	t.Waited = 0

@@ -63,6 +63,9 @@ type Item struct {
 
 	Tool *Tool `json:"tool,omitempty"`
 
+	// Images are the images in an input or in a tool call's result.
+	Images []Image `json:"images,omitempty"`
+
 	// Undone is the input that was undone together with this item; 0 if it was not undone.
 	Undone event.Seq `json:"undone,omitempty"`
 }

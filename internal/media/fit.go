@@ -41,12 +41,21 @@ func fit(data []byte, l limits) (out []byte, mime string, err error) {
 	return src.encode(l)
 }
 
+// configOf reads the image's header.
+func (f format) configOf(data []byte) (c image.Config, err error) {
+	defer f.survive(&err)
+	c, err = f.config(bytes.NewReader(data))
+	if err != nil || c.Width <= 0 || c.Height <= 0 {
+		return image.Config{}, f.corrupt(err)
+	}
+	return c, nil
+}
+
 // size returns the image's size, or an error if decoding it needs too much memory.
 func (f format) size(data []byte) (size image.Point, err error) {
-	defer f.survive(&err)
-	c, err := f.config(bytes.NewReader(data))
-	if err != nil || c.Width <= 0 || c.Height <= 0 {
-		return size, f.corrupt(err)
+	c, err := f.configOf(data)
+	if err != nil {
+		return size, err
 	}
 	perPixel := bytesPerPixel(c.ColorModel)
 	if f.mime == jpegType && progressiveJPEG(data) {

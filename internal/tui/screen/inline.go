@@ -40,8 +40,16 @@ func (s *Screen) Print(lines []text.Line, f Frame) []byte {
 	head := len(s.out)
 	s.put("\x1b[m\r\x1b[J")
 	s.x, s.y, s.style = 0, 0, 0
+	block := 0 // rows of the image so far
 	for _, l := range lines {
-		s.write(s.layout(l, row{}))
+		r := s.layout(l, row{})
+		s.write(r)
+		if block++; r.image == nil {
+			block = 0
+		} else if block == r.image.Rows {
+			s.drawAbove(r.image, r.imageX)
+			block = 0
+		}
 		s.newline()
 	}
 	above := append([]byte(nil), s.out...)

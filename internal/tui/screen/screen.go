@@ -38,6 +38,7 @@ type Screen struct {
 	x, y   int  // terminal cursor; x is -1 if the position is unknown
 	style  uint16
 	hidden bool
+	images images
 
 	out []byte
 }
@@ -48,6 +49,9 @@ type row struct {
 	cells []cell // up to the last that is not blank
 	hash  uint64
 	risky bool // it has clusters whose width terminals disagree about
+
+	image  *text.Image // that is drawn over its cells, from column imageX on; nil if there is none
+	imageX int
 }
 
 // cell is a column in a row.
@@ -116,19 +120,28 @@ func (s *Screen) Paint(f Frame) []byte {
 		s.put("\x1b[0m\x1b[2J\x1b[H")
 		s.x, s.y, s.style = 0, 0, 0
 		clear(s.rows)
+		s.images.drawn = nil
 		fallthrough
 	default:
-		if !s.inline {
-			s.scroll(next)
-		}
-		for y := range next {
-			s.diff(y, s.rows[y], next[y])
-		}
+		s.update(next)
 	}
 	s.stale = false
 	s.rows, s.next = next, s.rows
 	s.finish(f)
 	return s.out
+}
+
+// update paints what differs in the next rows.
+func (s *Screen) update(next []row) {
+	if !s.inline && !s.clearImages(next) {
+		s.scroll(next)
+	}
+	for y := range next {
+		s.diff(y, s.rows[y], next[y])
+	}
+	if !s.inline {
+		s.drawImages()
+	}
 }
 
 // finish puts the cursor in its place and frames the output.
@@ -176,6 +189,9 @@ func (s *Screen) layout(l text.Line, was row) row {
 	r := row{line: l, cells: make([]cell, 0, min(size, s.w))}
 	for _, span := range l {
 		style := s.number(span.Style)
+		if i := span.Style.Image; i != nil && i.Draw != nil {
+			r.image, r.imageX = i, len(r.cells)
+		}
 		for rest := span.Text; rest != "" && len(r.cells) < s.w; {
 			var c string
 			c, rest = text.Next(rest)
@@ -245,7 +261,11 @@ func (s *Screen) number(style text.Style) uint16 {
 	}
 	n := uint16(len(s.sgr))
 	s.styles[style] = n
-	s.sgr = append(s.sgr, s.Style(style))
+	if style.Image != nil {
+		s.sgr = append(s.sgr, imageStyle(style.Image))
+	} else {
+		s.sgr = append(s.sgr, s.Style(style))
+	}
 	s.urls = append(s.urls, style.URL)
 	return n
 }

@@ -2,6 +2,7 @@ package term
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"unicode"
 
@@ -133,13 +134,19 @@ func (p *Parser) sequence(s sequence, emit func(Event)) {
 	case s.private == '<' && (s.final == 'M' || s.final == 'm'):
 		emit(mouse(s))
 	case s.private == '?' && s.final == 'c':
-		emit(Reply{Query: QueryAttributes})
+		r := Reply{Query: QueryAttributes}
+		if slices.ContainsFunc(s.params, func(p []int) bool { return p[0] == 4 }) {
+			r.Value = 1
+		}
+		emit(r)
 	case s.private == '?' && s.final == 'u':
 		emit(Reply{Query: QueryKitty, Value: s.at(0, 0)})
 	case s.private == '?' && s.middle == '$' && s.final == 'y':
 		emit(Reply{Query: QueryMode, Mode: s.at(0, 0), Value: s.at(1, 0)})
 	case s.private == '?' && s.final == 'n' && s.at(0, 0) == 997:
 		emit(Scheme{Dark: s.at(1, 0) == 1})
+	case s.private == 0 && s.final == 't' && s.at(0, 0) == 6:
+		emit(Reply{Query: QueryCell, Mode: s.at(2, 0), Value: s.at(1, 0)})
 	case s.private != 0 || s.middle != 0:
 	case s.final == '~' && s.at(0, 0) == 200:
 		p.pasting = true
@@ -287,6 +294,8 @@ func answer(kind byte, b []byte, emit func(Event)) {
 		if c, ok := color(string(b[3:])); ok {
 			emit(c)
 		}
+	case kind == '_' && bytes.HasPrefix(b, []byte("Gi=31;")):
+		emit(Reply{Query: QueryGraphics, Text: string(b[6:])})
 	case kind == 'P' && bytes.HasPrefix(b, []byte(">|")):
 		emit(Reply{Query: QueryVersion, Text: string(b[2:])})
 	}

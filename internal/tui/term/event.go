@@ -52,12 +52,14 @@ const (
 	QueryKitty                       // keyboard flags
 	QueryMode                        // whether a mode is known
 	QueryVersion                     // XTVERSION
+	QueryGraphics                    // kitty graphics
+	QueryCell                        // size of a cell
 )
 
 // Reply is the terminal's answer to a query.
 type Reply struct {
 	Query Query
-	Mode  int    // of QueryMode
-	Value int    // keyboard flags, or the mode's state: 0 and 4 mean that it cannot be set
-	Text  string // answer to QueryVersion
+	Mode  int    // of QueryMode; pixel width for QueryCell
+	Value int    // keyboard flags, the mode's state (0 and 4 mean that it cannot be set), pixel height, or 1 for sixel
+	Text  string // answer to QueryVersion, or to QueryGraphics: "OK"
 }

@@ -65,7 +65,7 @@ func (p *Parser) Feed(b []byte, emit func(Event)) {
 
 // startsAnswer reports whether bytes are an answer whose ESC came before.
 func startsAnswer(b []byte) bool {
-	for _, start := range []string{"]11;", "[?", "P>|"} {
+	for _, start := range []string{"]11;", "[?", "P>|", "_Gi", "[6;"} {
 		if bytes.HasPrefix(b, []byte(start)) && len(b) > len(start) {
 			return true
 		}

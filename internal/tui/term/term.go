@@ -16,6 +16,7 @@ type Options struct {
 	Alternate bool // use the alternate screen
 	Mouse     bool // report the mouse; the terminal's own selection then needs Shift
 	Plain     bool // ask nothing and set no modes but raw input
+	Images    bool // ask how the terminal draws images
 	Watch     bool // start a process that restores the terminal if this process is killed
 	Getenv    func(string) string
 	// Exit ends the process if the program does not close the terminal soon after a [Quit], or does not end long after that.
@@ -51,6 +52,7 @@ type Terminal struct {
 
 	sync     bool // output can be synchronized
 	clusters bool // the terminal measures grapheme clusters
+	graphics graphics
 
 	mu      sync.Mutex // guards what starts and stops
 	reader  *reader
@@ -66,11 +68,12 @@ var ErrNoTerminal = errors.New("the standard input and output must be a terminal
 // Open takes over the terminal.
 func Open(o Options) (*Terminal, error) {
 	t := &Terminal{
-		o:       o,
-		events:  make(chan Event, 1024),
-		writer:  make(chan struct{}, 1),
-		signals: make(chan os.Signal, 8),
-		done:    make(chan struct{}),
+		o:        o,
+		events:   make(chan Event, 1024),
+		writer:   make(chan struct{}, 1),
+		signals:  make(chan os.Signal, 8),
+		done:     make(chan struct{}),
+		graphics: newGraphics(),
 	}
 	if err := t.raw.set(o.In, o.Out); err != nil {
 		return nil, err
@@ -102,7 +105,11 @@ func (t *Terminal) begin() {
 	}
 	if t.o.Getenv("TERM") != "linux" { // the Linux console answers nothing
 		t.parser.Asked = true
-		s += "\x1b[?u\x1b[?2026$p\x1b[?2027$p\x1b[?2031$p\x1b]11;?\x1b\\\x1b[>0q\x1b[c"
+		s += "\x1b[?u\x1b[?2026$p\x1b[?2027$p\x1b[?2031$p\x1b]11;?\x1b\\\x1b[>0q"
+		if t.asks() {
+			s += queryGraphics
+		}
+		s += "\x1b[c"
 	}
 	_, _ = t.o.Out.WriteString(s)
 }
@@ -120,7 +127,7 @@ func (t *Terminal) Watch() {
 	leave, use := t.modes.with(modeMouse, modeClusters, modeScheme).leave(), t.state == ours
 	t.writer <- struct{}{}
 	if use && t.watch.Load() == nil {
-		t.watch.Store(startWatchdog(t.o.Out, leave, &t.raw))
+		t.watch.Store(startWatchdog(t.o.Out, leave, t.graphics.deleteAll(), &t.raw))
 	}
 }
 
@@ -184,6 +191,9 @@ func (t *Terminal) Use(r Reply) {
 	known := r.Query == QueryMode && r.Value != 0 && r.Value != 4
 	t.sync = t.sync || known && r.Mode == 2026
 	t.clusters = t.clusters || known && r.Mode == 2027
+	if t.asks() {
+		t.graphics.learn(r, t.o.Getenv)
+	}
 }
 
 // Release gives the terminal to another program, such as an editor. [Terminal.Reclaim] takes it back.

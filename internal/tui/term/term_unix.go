@@ -57,6 +57,15 @@ func size(f *os.File) (w, h int) {
 	return int(s.Col), int(s.Row)
 }
 
+// cellSize returns the size of a cell in pixels, or 0.
+func cellSize(f *os.File) (w, h int) {
+	s, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil || s.Col == 0 || s.Row == 0 {
+		return 0, 0
+	}
+	return int(s.Xpixel / s.Col), int(s.Ypixel / s.Row)
+}
+
 // writable reports whether the terminal accepts output soon.
 func writable(f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}

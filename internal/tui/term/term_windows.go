@@ -50,6 +50,8 @@ func size(f *os.File) (w, h int) {
 	return int(info.Window.Right-info.Window.Left) + 1, int(info.Window.Bottom-info.Window.Top) + 1
 }
 
+func cellSize(*os.File) (w, h int) { return 0, 0 }
+
 func writable(*os.File) bool { return true }
 
 // reader reads the console until it is stopped.
@@ -123,6 +125,8 @@ func (t *Terminal) Suspend() {}
 // watchdog does not exist on Windows, whose console restores its modes.
 type watchdog struct{}
 
-func startWatchdog(*os.File, string, *rawState) *watchdog { return nil }
+func startWatchdog(_ *os.File, _, _ string, _ *rawState) *watchdog { return nil }
+
+func (w *watchdog) images() {}
 
 func (w *watchdog) stop() {}

@@ -19,24 +19,26 @@ type watchdog struct {
 	cmd  *exec.Cmd
 	pipe *os.File
 	once sync.Once
+	sent sync.Once
 }
 
 const watchScript = `trap "" HUP INT QUIT TERM TSTP
 IFS= read -r line
+[ "$line" = images ] && images=$3 && IFS= read -r line
 [ "$line" = quit ] && exit
 rest=$(cat)
-printf %s "$1"
+printf %s "$images$1"
 stty "$2" <&1 2>/dev/null || stty sane <&1
 [ -n "$line" ] && printf '%s\n%s\n' "$line" "$rest"`
 
 // startWatchdog starts a watchdog. Without a shell there is none.
-func startWatchdog(out *os.File, leave string, raw *rawState) *watchdog {
+func startWatchdog(out *os.File, leave, images string, raw *rawState) *watchdog {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", "-c", watchScript, "reins", leave, raw.settings())
+	cmd := exec.Command("/bin/sh", "-c", watchScript, "reins", leave, raw.settings(), images)
 	cmd.Stdin, cmd.Stdout = r, out
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	cmd.Dir = "/"
@@ -47,6 +49,11 @@ func startWatchdog(out *os.File, leave string, raw *rawState) *watchdog {
 	}
 	_ = debug.SetCrashOutput(w, debug.CrashOptions{})
 	return &watchdog{cmd: cmd, pipe: w}
+}
+
+// images tells the watchdog that the terminal has images to delete.
+func (w *watchdog) images() {
+	w.sent.Do(func() { _, _ = w.pipe.WriteString("images\n") })
 }
 
 // stop ends the watchdog.

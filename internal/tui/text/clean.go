@@ -145,9 +145,10 @@ func isClean(s string) bool {
 	return true
 }
 
-// unsafe reports whether a character controls the terminal or the layout, or is a byte order mark, which is invisible.
+// unsafe reports whether a character controls the terminal or the layout, shows a part of an image, or is a byte order mark,
+// which is invisible.
 func unsafe(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff'
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == imageCell
 }
 
 // joinsNext reports whether a character joins what follows it.

@@ -48,9 +48,10 @@ const (
 
 // Style is how a span is shown.
 type Style struct {
-	Role Role
-	Attr Attr
-	URL  string // link target; only http, https, mailto and file
+	Role  Role
+	Attr  Attr
+	URL   string // link target; only http, https, mailto and file
+	Image *Image // the image that the cells show a part of
 }
 
 // Span is text in one style. It has no control characters: see Clean.
