@@ -49,6 +49,7 @@ type app struct {
 	steps    int  // how often the mode key was pressed before info was known
 	facts    []Fact
 	script   script
+	images   images
 
 	edit   *edit.Editor
 	drafts *edit.DraftFile
@@ -114,6 +115,7 @@ func newApp(ctx context.Context, o Options) (*app, error) {
 		Out:       o.Out,
 		Alternate: !o.Inline,
 		Watch:     true,
+		Images:    !o.NoImages,
 		Getenv:    o.Getenv,
 		Exit:      o.Exit,
 	})
@@ -130,6 +132,7 @@ func newApp(ctx context.Context, o Options) (*app, error) {
 	}
 	a.script.most = usercmd.LineTime
 	a.timer.Stop()
+	a.images.a = a
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.w, a.h = t.Size()
 	a.restyle(true)

@@ -61,18 +61,21 @@ func (a *app) finishedLines() []text.Line {
 		if item.Agent != "" {
 			continue
 		}
+		if a.images.waits(item, a.w-2) {
+			break
+		}
 		if p.any && (p.last != item.Kind || item.Kind != view.KindTool && item.Kind != view.KindNotice) {
 			lines = append(lines, nil)
 		}
 		p.any, p.last = true, item.Kind
-		lines = append(lines, a.itemLines(item)...)
+		lines = append(lines, a.itemLines(item, &a.images)...)
 	}
 	return lines
 }
 
 // itemLines lays out a whole item.
-func (a *app) itemLines(item view.Item) []text.Line {
-	o := render.Layout{Width: a.w, Rule: a.rule, Now: time.Now()}
+func (a *app) itemLines(item view.Item, images render.Images) []text.Line {
+	o := render.Layout{Width: a.w, Rule: a.rule, Now: time.Now(), Images: images}
 	body := render.Item(item, "", o)
 	var lines []text.Line
 	for i := range body.Len() {
@@ -94,7 +97,7 @@ func (a *app) liveLines(w, h int, now time.Time) []text.Line {
 	s := a.live.state
 	for i := a.printed.items; i < s.Len(); i++ {
 		if item := s.Item(i); item.Agent == "" {
-			lines = append(lines, a.itemLines(item)...)
+			lines = append(lines, a.itemLines(item, nil)...)
 		}
 	}
 	return fit(lines[max(len(lines)-h, 0):], h)

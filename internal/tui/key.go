@@ -84,6 +84,7 @@ func (a *app) global(action keys.Action) {
 		}
 		a.term.Suspend()
 	case keys.Redraw:
+		a.images.reset()
 		a.screen.Lost()
 	case keys.NextMode:
 		a.nextMode()

@@ -177,6 +177,7 @@ func (a *app) attach(l *live) {
 	a.browse, a.printed = browse{}, printed{}
 	a.commands, a.queueEdit = nil, nil
 	l.view.SetRule(a.rule)
+	a.images.reset()
 	a.refresh()
 	a.loadCommands()
 	if err := l.state.Stop().Error; err != "" && !a.working() {

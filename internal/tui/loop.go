@@ -72,6 +72,7 @@ func (a *app) arm() {
 	if !a.notice.until.IsZero() {
 		sooner(max(a.notice.until.Sub(now), time.Millisecond))
 	}
+	sooner(a.screen.Owes())
 	a.timer.Stop()
 	if next > 0 {
 		a.timer.Reset(next)
@@ -101,6 +102,7 @@ func (a *app) terminal(e term.Event) bool {
 		a.reply(e)
 	case term.Resume:
 		a.resize(a.term.Size())
+		a.images.reset()
 		a.screen.Lost()
 	case term.Quit:
 		a.over, a.err = true, fmt.Errorf("%w: %s", ErrSignal, e.Signal)
@@ -123,6 +125,9 @@ func (a *app) background(dark bool) {
 func (a *app) reply(r term.Reply) {
 	a.term.Use(r)
 	a.screen.Sync = a.term.Sync()
+	if g := a.term.Graphics(); g != a.images.kind {
+		a.images.on(g)
+	}
 	if a.term.Clusters() && a.rule != text.Graphemes {
 		a.rule = text.Graphemes
 		a.screen.Restyle(a.theme.SGR, a.rule)
@@ -139,6 +144,7 @@ func (a *app) resize(w, h int) {
 	a.w, a.h = w, h
 	a.region = a.rows()
 	_, _ = a.term.Write(a.screen.Resize(w, a.region))
+	a.images.layOut()
 }
 
 // paste inserts a pasted text.

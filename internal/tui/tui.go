@@ -43,6 +43,7 @@ type Options struct {
 	// whose output is a part.
 	Status        []string
 	StatusCommand string
+	NoImages      bool   // images are never drawn
 	Notes         *Notes // lines that the rest of the program prints; may be nil
 	Welcome       Welcome
 	Exit          func(code int) // ends the process if the application hangs after a signal

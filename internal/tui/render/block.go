@@ -18,6 +18,7 @@ type Layout struct {
 	Rule     text.Rule
 	Expanded bool // folded parts are shown
 	Now      time.Time
+	Images   Images // nil draws none
 }
 
 // Block is a piece of an item.

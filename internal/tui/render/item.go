@@ -50,6 +50,9 @@ func (b *Body) Lines(i int, o Layout) []text.Line {
 	if part == nil || o.Width < 1 {
 		return nil
 	}
+	if b.shade != nil {
+		o.Images = nil
+	}
 	lines := part.Lines(o)
 	if b.shade == nil {
 		return lines
@@ -121,6 +124,7 @@ func Item(item view.Item, label string, o Layout) *Body {
 	case view.KindTool:
 		if item.Tool != nil {
 			b.tool(*item.Tool, o)
+			b.images(indent, item.Images, o.Expanded)
 		}
 	default:
 		b.notice(item)
@@ -152,7 +156,12 @@ func (b *Body) input(item view.Item) {
 	if note != "" {
 		b.add(fixed{one(text.Clean(note), role(text.Dim))})
 	}
-	b.rest = append(b.rest, plainParts(p, item.Text, role(text.User), false)...)
+	said := withoutMarks(item.Text, item.Images)
+	if said != "" || len(item.Images) == 0 {
+		b.rest = append(b.rest, plainParts(p, said, role(text.User), false)...)
+		p.first = p.rest
+	}
+	b.images(p, item.Images, true)
 }
 
 func (b *Body) reasoning(item view.Item, o Layout) {

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -37,7 +40,15 @@ const stray = "stray\x1b[?2004h"
 // program uses the terminal until a key or a signal ends it.
 func program() int {
 	signal.Ignore(syscall.SIGPIPE)
-	t, err := Open(Options{In: os.Stdin, Out: os.Stdout, Alternate: true, Watch: true, Getenv: os.Getenv, Exit: os.Exit})
+	t, err := Open(Options{
+		In:        os.Stdin,
+		Out:       os.Stdout,
+		Alternate: true,
+		Watch:     true,
+		Images:    true,
+		Getenv:    os.Getenv,
+		Exit:      os.Exit,
+	})
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -78,6 +89,16 @@ func press(t *Terminal, key string) (code int, over bool) {
 	case "h": // a program that does not react to the signal
 		_ = unix.Kill(os.Getpid(), unix.SIGTERM)
 		select {}
+	case "i":
+		_, ok := t.SendImage(2, 1, picture(60, 60), false)
+		fmt.Fprintf(t, "sent %v", ok)
+	case "u":
+		go func() { // until the end, which comes while an image is sent
+			big := picture(200, 200)
+			for id, ok := t.SendImage(2, 1, big, false); ok; id, ok = t.SendImage(2, 1, big, false) {
+				t.DeleteImage(id)
+			}
+		}()
 	case "z":
 		t.Suspend()
 	case "e":
@@ -88,6 +109,19 @@ func press(t *Terminal, key string) (code int, over bool) {
 		}
 	}
 	return 0, false
+}
+
+// picture returns a PNG that cannot be compressed.
+func picture(w, h int) []byte {
+	img := image.NewGray(image.Rect(0, 0, w, h))
+	for i := range img.Pix {
+		img.Pix[i] = uint8(rand.Uint32())
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
 }
 
 // session is the program in a terminal.
@@ -219,6 +253,9 @@ func (s *session) restored() {
 		s.t.Errorf("visible cursor %v, wrapping %v, keyboard flags %d; want true, true, 0",
 			s.screen.Modes["?25"], s.screen.Modes["?7"], s.screen.Kitty)
 	}
+	if len(s.screen.Images) > 0 || len(s.screen.Unknown) > 0 {
+		s.t.Errorf("the terminal still has the images %v; unknown sequences %q", s.screen.Images, s.screen.Unknown)
+	}
 	if bytes.Contains(s.all.Bytes(), []byte("stray")) {
 		s.t.Error("output after the end reached the terminal")
 	}
@@ -246,15 +283,35 @@ func TestTerminal_EveryExitRestoresItAndLeavesNoProcess(t *testing.T) {
 		"INT":            func(s *session) { s.cmd.Process.Signal(unix.SIGINT) },
 		"QUIT":           func(s *session) { s.cmd.Process.Signal(unix.SIGQUIT) },
 		"KILL":           func(s *session) { s.cmd.Process.Kill() },
+		"TERM in an image": func(s *session) {
+			s.sendsImages()
+			s.cmd.Process.Signal(unix.SIGTERM)
+		},
+		"KILL in an image": func(s *session) {
+			s.sendsImages()
+			s.cmd.Process.Kill()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
 			if !s.taken() {
 				t.Fatal("the program does not have the terminal")
 			}
+			s.send("i")
+			s.wait("sent true")
 			end(s)
 			s.end()
 		})
+	}
+}
+
+// sendsImages makes the program send images until its end.
+func (s *session) sendsImages() {
+	s.send("u")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.screen.Sent) < 5 {
+		s.changed.Wait()
 	}
 }
 

@@ -106,6 +106,12 @@ func (v *View) SetRule(r text.Rule) {
 	}
 }
 
+// SetImages changes what draws images, or lays all items out again because it draws them in another way.
+func (v *View) SetImages(i render.Images) {
+	v.layout.Images = i
+	v.forgetAll()
+}
+
 // Width returns the window width.
 func (v *View) Width() int { return v.layout.Width }
 

@@ -16,6 +16,8 @@ type Cell struct {
 	Text string // a cluster; "" is the right half of a wide cluster; " " is blank
 	SGR  string // the parameters that set its style, sorted
 	URL  string
+	// Image is a part of an iTerm2 image: see PartAt.
+	Image string
 }
 
 // Emulator emulates a terminal. It understands the sequences that Reins and other programs in terminals send, and
@@ -32,6 +34,11 @@ type Emulator struct {
 	Strings []string // OSC and other strings, except links
 	Unknown []string // sequences that it does not understand
 	Bytes   int
+
+	Images map[int]Image // by number, those with kitty graphics that were not deleted
+	Sent   []Image       // all that it got, in order
+	Asked  int           // how often it was asked whether it knows kitty graphics
+	part   transfer
 
 	sgr, url    string
 	top, bottom int // scroll region, exclusive bottom
@@ -150,9 +157,9 @@ func (e *Emulator) put(r rune) {
 	for i := range w {
 		e.erase(e.X+i, e.Y)
 	}
-	e.Cells[e.Y][e.X] = Cell{string(r), e.sgr, e.url}
+	e.Cells[e.Y][e.X] = Cell{Text: string(r), SGR: e.sgr, URL: e.url}
 	if w == 2 {
-		e.Cells[e.Y][e.X+1] = Cell{"", e.sgr, e.url}
+		e.Cells[e.Y][e.X+1] = Cell{SGR: e.sgr, URL: e.url}
 	}
 	e.forward(w)
 }
@@ -187,7 +194,7 @@ func (e *Emulator) join(r string) bool {
 	was, now := e.Rule.Width(c.Text), e.Rule.Width(joined)
 	c.Text = joined
 	if now > was && x+1 < e.W {
-		e.Cells[e.Y][x+1] = Cell{"", c.SGR, c.URL}
+		e.Cells[e.Y][x+1] = Cell{SGR: c.SGR, URL: c.URL}
 		e.forward(now - was)
 	}
 	return true
@@ -242,7 +249,10 @@ func (e *Emulator) escape(b []byte) int {
 			n := 0
 			if b[i] == 7 {
 				n = 1
-			} else if b[i] == 0x1b && i+1 < len(b) && b[i+1] == '\\' {
+			} else if b[i] == 0x1b && i+1 < len(b) {
+				if b[i+1] != '\\' { // it aborts the string
+					return i
+				}
 				n = 2
 			}
 			if n > 0 {
@@ -291,6 +301,12 @@ func (e *Emulator) str(kind byte, s string) {
 		return
 	}
 	e.Strings = append(e.Strings, string(kind)+s)
+	if rest, ok := strings.CutPrefix(s, "G"); ok && kind == '_' {
+		e.kitty(rest)
+	}
+	if rest, ok := strings.CutPrefix(s, "1337;File="); ok && kind == ']' {
+		e.inline(rest)
+	}
 }
 
 func (e *Emulator) csi(params string, final byte) {
