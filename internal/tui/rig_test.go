@@ -125,6 +125,7 @@ func (r *rig) open(ctx context.Context, id string) (session.Handle, error) {
 			Client:        r.script,
 			Store:         r.manager.Store,
 			ContextWindow: 200_000,
+			Vision:        true,
 		},
 	}, session.Options{
 		Manager:  r.manager,

@@ -45,6 +45,9 @@ func (e *Emulator) kitty(s string) {
 	control, payload, _ := strings.Cut(s, ";")
 	m := keyValues(control, ",")
 	switch {
+	case m["a"] != "" && e.part.open:
+		e.Unknown = append(e.Unknown, "_G"+control+" within an image")
+		return
 	case m["a"] == "q":
 		e.Asked++
 		return
@@ -59,7 +62,7 @@ func (e *Emulator) kitty(s string) {
 			}
 		}
 		return
-	case m["a"] == "T" && m["U"] == "1" && m["f"] == "100" && m["q"] == "2" && !e.part.open:
+	case m["a"] == "T" && m["U"] == "1" && m["f"] == "100" && m["q"] == "2":
 		e.part = transfer{Image: Image{ID: integer(m["i"]), Cols: integer(m["c"]), Rows: integer(m["r"])}, open: true}
 	case m["a"] != "" || !e.part.open && len(payload) > 0:
 		e.Unknown = append(e.Unknown, "_G"+control)
