@@ -179,6 +179,7 @@ type Terminal struct {
 	Theme         string   `toml:"theme" json:"theme,omitempty" env:"REINS_THEME" jsonschema:"theme: auto, dark, light, dark-contrast, light-contrast, ansi, or the name of a file in the themes directory (default: auto)"`
 	Status        []string `toml:"status" json:"status,omitempty" merge:"replace" enum:"mode model context questions agents background cost branch sandbox network script cache" jsonschema:"status line parts, the most important first (default: all)"`
 	StatusCommand string   `toml:"status_command" json:"status_command,omitempty" jsonschema:"shell command whose first line of output is shown in the status line"`
+	Images        string   `toml:"images" json:"images,omitempty" enum:"auto off" jsonschema:"images in the conversation: auto, which draws them if the terminal can, or off (default: auto)"`
 }
 
 // Skills selects skills.

@@ -186,7 +186,7 @@ func (w *window) look(o *tui.Options) {
 	settings, err := config.Load(config.Sources{Getenv: w.host.Getenv, SystemDir: w.host.systemDir})
 	if err == nil {
 		t := settings.Terminal
-		o.Theme, o.StatusCommand = t.Theme, t.StatusCommand
+		o.Theme, o.StatusCommand, o.NoImages = t.Theme, t.StatusCommand, t.Images == "off"
 		if len(t.Status) > 0 {
 			o.Status = t.Status
 		}

@@ -132,13 +132,27 @@ func TestImages_KittyGetsAnImageOnceAndShowsItInCells(t *testing.T) {
 	if sent, has := r.sent(); sent != 1 || len(has) != 1 {
 		t.Errorf("the terminal got %d images and has %v, want one", sent, has)
 	}
-	if i := r.screen.Sent[0]; i.Cols != 20 || i.Rows != 5 || i.Width != 200 || i.Height != 100 {
+	r.mu.Lock()
+	i := r.screen.Sent[0]
+	r.mu.Unlock()
+	if i.Cols != 20 || i.Rows != 5 || i.Width != 200 || i.Height != 100 {
 		t.Errorf("the terminal got %+v", i)
 	}
 	r.press(ctrlQ)
 	r.quits()
-	if _, has := r.sent(); len(has) > 0 || len(r.screen.Unknown) > 0 {
-		t.Errorf("the terminal still has %v; unknown sequences %q", has, r.screen.Unknown)
+	if _, has := r.sent(); len(has) > 0 {
+		t.Errorf("the terminal still has %v", has)
+	}
+	r.understood()
+}
+
+// understood checks that the terminal understood everything.
+func (r *rig) understood() {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.screen.Unknown) > 0 {
+		r.t.Errorf("unknown sequences %q", r.screen.Unknown)
 	}
 }
 
@@ -195,9 +209,7 @@ func TestImages_ITermDrawsWhatIsCompleteAndSettled(t *testing.T) {
 	r.shows("0:0 1:1 2:2 3:3 4:4")
 	r.press(ctrlQ)
 	r.quits()
-	if len(r.screen.Unknown) > 0 {
-		t.Errorf("unknown sequences %q", r.screen.Unknown)
-	}
+	r.understood()
 }
 
 func TestImages_TerminalsThatCannotDrawGetNone(t *testing.T) {
@@ -266,8 +278,11 @@ func TestImages_InlineTheyBecomePartOfTheHistory(t *testing.T) {
 			})
 			r.press(ctrlQ)
 			r.quits()
-			if rows := strings.Fields(parts(r.screen, 20)); len(rows) != 5 || len(r.screen.Sent) != 1 || len(r.screen.Unknown) > 0 {
-				t.Errorf("after the end: rows %q, %d images, unknown %q\n%s", rows, len(r.screen.Sent), r.screen.Unknown, r.text())
+			r.understood()
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if rows := strings.Fields(parts(r.screen, 20)); len(rows) != 5 || len(r.screen.Sent) != 1 {
+				t.Errorf("after the end: rows %q, %d images\n%s", rows, len(r.screen.Sent), r.screen.Text())
 			}
 		})
 	}
@@ -347,8 +362,10 @@ func TestImages_HostileOnesAreOnlyCaptions(t *testing.T) {
 				_, after, found := strings.Cut(s, "What is this?\n  "+test.want)
 				return found && strings.Contains(after, "seen")
 			})
-			if sent, _ := r.sent(); sent > 0 || slices.ContainsFunc(r.screen.Strings, func(s string) bool { return strings.Contains(s, "owned") }) {
-				t.Errorf("the terminal got %d images and %q", sent, r.screen.Strings)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if all := strings.Join(r.screen.Strings, "\n"); len(r.screen.Sent) > 0 || strings.Contains(all, "owned") {
+				t.Errorf("the terminal got %d images and %q", len(r.screen.Sent), all)
 			}
 		})
 	}
