@@ -146,42 +146,53 @@ func (m *images) next() {
 	}
 	i := m.wanted[len(m.wanted)-1]
 	m.wanted = m.wanted[:len(m.wanted)-1]
-	s, live, kind := m.list[keyOf(i)], m.a.live, m.kind
-	if s == nil || live == nil {
+	s, l := m.list[keyOf(i)], loader{term: m.a.term, kind: m.kind, keep: m.a.o.Inline}
+	if s == nil || m.a.live == nil {
 		return
 	}
-	cw, ch := m.a.term.Cell()
+	l.handle, l.cells = m.a.live, text.Image{Cols: s.cols, Rows: s.rows}
+	l.cellW, l.cellH = l.term.Cell()
 	m.busy = true
 	m.a.do(func(ctx context.Context) func() {
-		cells, err := m.load(ctx, live, i, s, kind, cw, ch)
+		cells, err := l.load(ctx, i)
 		return func() { m.loaded(i, s, cells, err) }
 	})
 }
 
-// load reads an image, scales it to its cells, and gives it to the terminal. It runs beside the loop.
-func (m *images) load(ctx context.Context, h session.Handle, i view.Image, s *shownImage, kind term.Graphics, cw, ch int) (*text.Image, error) {
-	data, err := imageData(ctx, h, i)
+// loader loads one image beside the loop.
+type loader struct {
+	handle       session.Handle
+	term         *term.Terminal
+	kind         term.Graphics
+	keep         bool // the terminal keeps the image
+	cells        text.Image
+	cellW, cellH int // in pixels
+}
+
+// load reads an image, scales it to its cells, and gives it to the terminal.
+func (l loader) load(ctx context.Context, i view.Image) (*text.Image, error) {
+	data, err := imageData(ctx, l.handle, i)
 	if err != nil {
 		return nil, err
 	}
 	limit := maxSent
-	if kind == term.Drawn {
+	if l.kind == term.Drawn {
 		limit = maxDrawn
 	}
-	png, err := media.Preview(data, s.cols*cw, s.rows*ch, imagePixels, limit)
+	c := &l.cells
+	png, err := media.Preview(data, c.Cols*l.cellW, c.Rows*l.cellH, imagePixels, limit)
 	if err != nil {
 		return nil, err
 	}
-	cells := &text.Image{Cols: s.cols, Rows: s.rows}
-	if kind == term.Drawn {
-		cells.Draw = term.DrawImage(s.cols, s.rows, png)
-		return cells, nil
+	if l.kind == term.Drawn {
+		c.Draw = term.DrawImage(c.Cols, c.Rows, png)
+		return c, nil
 	}
 	ok := false
-	if cells.ID, ok = m.a.term.SendImage(s.cols, s.rows, png, m.a.o.Inline); !ok {
+	if c.ID, ok = l.term.SendImage(c.Cols, c.Rows, png, l.keep); !ok {
 		return nil, errors.New("the terminal was restored")
 	}
-	return cells, nil
+	return c, nil
 }
 
 // imageData reads an image from the session.

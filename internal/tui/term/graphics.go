@@ -39,9 +39,12 @@ func newGraphics() graphics { return graphics{first: 1<<16 + rand.Uint32N(1<<23)
 
 // asks reports whether the terminal may draw images. A multiplexer does not know of them.
 func (t *Terminal) asks() bool {
-	env, name := t.o.Getenv, t.o.Getenv("TERM")
-	muxed := env("TMUX") != "" || env("STY") != "" || env("ZELLIJ") != "" || strings.HasPrefix(name, "tmux") || strings.HasPrefix(name, "screen")
-	return t.o.Images && !muxed && env("TERM_PROGRAM") != "Apple_Terminal"
+	name := t.o.Getenv("TERM")
+	muxed := strings.HasPrefix(name, "tmux") || strings.HasPrefix(name, "screen")
+	for _, v := range []string{"TMUX", "STY", "ZELLIJ"} {
+		muxed = muxed || t.o.Getenv(v) != ""
+	}
+	return t.o.Images && !muxed && t.o.Getenv("TERM_PROGRAM") != "Apple_Terminal"
 }
 
 // Graphics returns how the terminal draws images: not at all until it has answered.

@@ -67,7 +67,8 @@ var inputs = []struct{ in, want string }{
 	{"\x1b[?62;4c", "term.Reply{Query:1 Mode:0 Value:1 Text:}"}, {"\x1b[?5u", "term.Reply{Query:2 Mode:0 Value:5 Text:}"},
 	{"\x1b[?2026;2$y", "term.Reply{Query:3 Mode:2026 Value:2 Text:}"}, {"\x1bP>|tmux 3.4\x1b\\", "term.Reply{Query:4 Mode:0 Value:0 Text:tmux 3.4}"},
 	{"\x1b]11;rgb:ffff/8080/0000\x07", "term.Background{R:255 G:128 B:0}"}, {"\x1b]11;rgb:f/8/0\x1b\\", "term.Background{R:255 G:136 B:0}"},
-	{"\x1b_Gi=31;OK\x1b\\", "term.Reply{Query:5 Mode:0 Value:0 Text:OK}"}, {"\x1b_Gi=7;OK\x1b\\", ""}, {"\x1b[6;20;10t", "term.Reply{Query:6 Mode:10 Value:20 Text:}"},
+	{"\x1b_Gi=31;OK\x1b\\", "term.Reply{Query:5 Mode:0 Value:0 Text:OK}"}, {"\x1b_Gi=7;OK\x1b\\", ""},
+	{"\x1b[6;20;10t", "term.Reply{Query:6 Mode:10 Value:20 Text:}"},
 	// what means nothing
 	{"\x1b]52;c;aGk=\x07a", "a"}, {"\x1b[1;2R", "shift+f3"}, {"\x1b_Gi=1;OK\x1b\\", ""}, {"\x1b[>41;354;0c", ""}, {"\xff\xfe", ""},
 	{"\x1b]11;rgb:zz/0/0\x07", ""}, {"\x1b]11;no end\rx", "enter x"}, {"\x1b[12\x03", "ctrl+c"}, {"\x1bP\x18a", "a"},
@@ -101,7 +102,8 @@ func TestParser_SequencesMayBeSplitAnywhere(t *testing.T) {
 // A slow connection may deliver an answer in two parts with any pause between them.
 func TestParser_ALateAnswerIsNeverText(t *testing.T) {
 	for _, answer := range []string{"\x1b]11;rgb:1234/1234/1234\x1b\\", "\x1b[?62;22c", "\x1b[?2026;2$y", "\x1bP>|XTerm(370)\x1b\\",
-		"\x1b_Gi=31;OK\x1b\\", "\x1b[6;20;10t"} {
+		"\x1b_Gi=31;OK\x1b\\", "\x1b[6;20;10t",
+	} {
 		for i := 1; i < len(answer)-1; i++ {
 			p := &Parser{Asked: true}
 			events := parse(p, answer[:i]) // the timeout has passed
