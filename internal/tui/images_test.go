@@ -214,7 +214,7 @@ func TestImages_ITermDrawsWhatIsCompleteAndSettled(t *testing.T) {
 
 func TestImages_TerminalsThatCannotDrawGetNone(t *testing.T) {
 	t.Parallel()
-	tmux := map[string]string{"TERM": "tmux-256color", "TMUX": "/tmp/tmux", "TERM_PROGRAM": "iTerm.app"}
+	tmux := map[string]string{"TERM": "xterm-256color", "TMUX": "/tmp/tmux", "TERM_PROGRAM": "iTerm.app"}
 	for name, test := range map[string]struct {
 		answer string
 		env    map[string]string
@@ -227,7 +227,7 @@ func TestImages_TerminalsThatCannotDrawGetNone(t *testing.T) {
 		"kitty without":    {"\x1bP>|kitty(0.40.0)\x1b\\\x1b_Gi=31;ENOTSUP:no\x1b\\\x1b[?62;22c", nil, false, 1},
 		"VS Code without":  {"\x1bP>|xterm.js(6.1.0)\x1b\\\x1b[?62;22c", nil, false, 1},
 		"tmux":             {asKitty, tmux, false, 0},
-		"screen":           {asITerm, map[string]string{"TERM": "screen.xterm-256color", "STY": "1.a"}, false, 0},
+		"screen":           {asITerm, map[string]string{"TERM": "screen.xterm-256color"}, false, 0},
 		"off":              {asKitty, nil, true, 0},
 		"the Apple one":    {"\x1b[?1;2c", map[string]string{"TERM_PROGRAM": "Apple_Terminal"}, false, 0},
 		"the Linux one":    {asKitty, map[string]string{"TERM": "linux"}, true, 0},

@@ -25,6 +25,7 @@ func TestClean_ShowsWhatControlsTheTerminalOrHides(t *testing.T) {
 		{"C1 byte", "a\x9b31m", "a\uFFFD31m"},
 		{"separators", "a\u2028b\u2029", "a\uFFFDb\uFFFD"},
 		{"direction", "a\u202eb\u2066", "a\uFFFDb\uFFFD"},
+		{"part of an image", "a\U0010EEEE\u0305", "a\uFFFD\u0305"},
 		{"tags", "a\U000E0041", "a\uFFFD"},
 		{"zero width", "a\u200bb\ufeff", "a\uFFFDb\uFFFD"},
 		{"tabs", "\ta\tbcd\te", "    a   bcd e"},
