@@ -152,3 +152,26 @@ func TestReins_TheTourIsShownOnce(t *testing.T) {
 		s.ends(0)
 	}
 }
+
+func TestReins_OnlyTheUserTurnsImagesOff(t *testing.T) {
+	t.Parallel()
+	off := map[string]string{"config.toml": "[terminal]\nimages = 'off'\n"}
+	project := map[string]string{".reins/config.toml": off["config.toml"]}
+	for name, test := range map[string]struct {
+		own, project map[string]string
+		asked        int
+	}{"the user": {off, nil, 0}, "the project": {nil, project, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := emulate(t, withFiles(t, test.own, test.project), 80, 24)
+			s.sees(tui.Placeholder)
+			s.press("\x11")
+			s.ends(0)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.screen.Asked != test.asked {
+				t.Errorf("the terminal was asked %d times about images, want %d", s.screen.Asked, test.asked)
+			}
+		})
+	}
+}

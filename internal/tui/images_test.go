@@ -225,6 +225,7 @@ func TestImages_TerminalsThatCannotDrawGetNone(t *testing.T) {
 		"xterm":            {"\x1bP>|XTerm(370)\x1b\\\x1b[?62;22c", map[string]string{"TERM_PROGRAM": "iTerm.app"}, false, 1},
 		"no placeholders":  {"\x1bP>|other 1.0\x1b\\\x1b_Gi=31;OK\x1b\\\x1b[?62;22c", nil, false, 1},
 		"kitty without":    {"\x1bP>|kitty(0.40.0)\x1b\\\x1b_Gi=31;ENOTSUP:no\x1b\\\x1b[?62;22c", nil, false, 1},
+		"an old kitty":     {strings.Replace(asKitty, "0.40.0", "0.26.5", 1), nil, false, 1},
 		"VS Code without":  {"\x1bP>|xterm.js(6.1.0)\x1b\\\x1b[?62;22c", nil, false, 1},
 		"tmux":             {asKitty, tmux, false, 0},
 		"screen":           {asITerm, map[string]string{"TERM": "screen.xterm-256color"}, false, 0},

@@ -77,7 +77,7 @@ func (g *graphics) choose(getenv func(string) string) Graphics {
 	}
 	switch name {
 	case "kitty", "ghostty":
-		if g.kitty {
+		if g.kitty && !g.old() {
 			return Cells
 		}
 	case "iterm2", "iterm.app", "wezterm", "mintty", "konsole":
@@ -88,6 +88,13 @@ func (g *graphics) choose(getenv func(string) string) Graphics {
 		}
 	}
 	return NoGraphics
+}
+
+// old reports whether the terminal is a kitty without placeholders, which came with version 0.28.
+func (g *graphics) old() bool {
+	var major, minor int
+	_, err := fmt.Sscanf(g.version, "kitty(%d.%d", &major, &minor)
+	return err == nil && major == 0 && minor < 28
 }
 
 // Cell returns the size of a cell in pixels.
