@@ -232,7 +232,7 @@ func TestReins_EveryExitRestoresTheTerminal(t *testing.T) {
 		code int
 	}{
 		"ctrl+q":       {func(s *shownOn) { s.press("\x11") }, 0},
-		"ctrl+c twice": {func(s *shownOn) { s.press("\x03"); s.press("\x03") }, 0},
+		"ctrl+c twice": {func(s *shownOn) { s.press("\x03\x03") }, 0},
 		"ctrl+d":       {func(s *shownOn) { s.press("\x04") }, 0},
 		"exit":         {func(s *shownOn) { s.sends("/exit") }, 0},
 		"TERM":         {signals(syscall.SIGTERM), exitInterrupted},
