@@ -115,8 +115,13 @@ func TestRun_AnAnswerIsForTheQuestionAsItWasShown(t *testing.T) {
 	r.sees("touch two")
 	r.misses("$ touch one")
 	r.approve("y")
-	if got := <-f.answers; !got.Asked.Equal(again[0].Asked) {
-		t.Errorf("the answer is for a question of %v, want %v", got.Asked, again[0].Asked)
+	select {
+	case got := <-f.answers:
+		if !got.Asked.Equal(again[0].Asked) {
+			t.Errorf("the answer is for a question of %v, want %v", got.Asked, again[0].Asked)
+		}
+	case <-time.After(patient):
+		t.Fatal("the question is not answered")
 	}
 	r.sees("answered elsewhere")
 	if len(r.script.Requests()) != 1 {
