@@ -79,13 +79,13 @@ func (s *shownOn) read() {
 // until waits until something holds for the screen.
 func (s *shownOn) until(what string, f func(screen string) bool) {
 	s.t.Helper()
+	end := time.Now().Add(patient)
 	wake := time.AfterFunc(patient, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.changed.Broadcast()
 	})
 	defer wake.Stop()
-	end := time.Now().Add(patient)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !f(s.screen.Text()) {

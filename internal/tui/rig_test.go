@@ -174,13 +174,13 @@ func (r *rig) text() string {
 // until waits until something holds for the screen.
 func (r *rig) until(what string, f func(screen string) bool) {
 	r.t.Helper()
+	end := time.Now().Add(patient)
 	stop := time.AfterFunc(patient, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.changed.Broadcast()
 	})
 	defer stop.Stop()
-	end := time.Now().Add(patient)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for !f(r.screen.Text()) {
