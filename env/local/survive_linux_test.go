@@ -231,9 +231,11 @@ func TestKilledHost_AtAnyMomentOfItsStartLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The host is killed as soon as there is a private directory, or a random number of looks later.
+		end := time.Now().Add(2 * time.Minute)
 		for later := rand.IntN(200) * rand.IntN(2); later >= 0; {
-			if list, err := os.ReadDir(spool); err != nil {
-				t.Fatal(err)
+			if list, err := os.ReadDir(spool); err != nil || time.Now().After(end) {
+				_ = c.Process.Kill()
+				t.Fatalf("the host has made no private directory: %v", err)
 			} else if len(list) > 0 {
 				later--
 			}
