@@ -113,13 +113,15 @@ func TestEnvironment_TimedOutCommandGetsSIGTERMThenSIGKILL(t *testing.T) {
 	var ends []event.ToolCallEnd
 	limit := 300 * time.Millisecond
 	for began := false; !began && limit < time.Minute; limit *= 10 { // a busy machine may need more to begin
-		ends = work(t, newEnv(t), nil,
-			call{"shell", map[string]any{"command": "trap 'echo asked politely' TERM; echo begun; while :; do sleep 0.05; done", "timeout_ms": limit.Milliseconds()}},
-			call{"shell", map[string]any{"command": "trap 'echo leaving; exit 0' TERM; echo begun; while :; do sleep 0.05; done", "timeout_ms": limit.Milliseconds()}},
-		)
+		shell := func(trap string) call {
+			command := "trap '" + trap + "' TERM; echo begun; while :; do sleep 0.05; done"
+			return call{"shell", map[string]any{"command": command, "timeout_ms": limit.Milliseconds()}}
+		}
+		ends = work(t, newEnv(t), nil, shell("echo asked politely"), shell("echo leaving; exit 0"))
 		began = strings.Contains(ends[0].Model, "begun") && strings.Contains(ends[1].Model, "begun")
 		for i, e := range ends[:2] {
-			if want := fmt.Sprintf("timed out after %v", limit); e.Error == nil || e.Error.Code != tool.ShellTimeout || !strings.Contains(e.Model, want) {
+			want := fmt.Sprintf("timed out after %v", limit)
+			if e.Error == nil || e.Error.Code != tool.ShellTimeout || !strings.Contains(e.Model, want) {
 				t.Errorf("%d: got %+v, %q, want the code %s and %q", i, e.Error, e.Model, tool.ShellTimeout, want)
 			}
 		}

@@ -415,8 +415,18 @@ func TestDriver_ParityMatrixGivesTheSessionsRequests(t *testing.T) {
 					t.Fatal(err)
 				}
 				return agent.Config{
-					ID: "x", Model: model, Env: e, System: "Be good.", Tools: tools, Policy: outsidePlans{}, Mode: policy.ModeAcceptEdits, Middleware: []tool.Middleware{untimed},
-					Effort: "low", Approve: approvePlan, Vision: p.Vision, Subagents: agent.Subagents{MaxDepth: -1},
+					ID:         "x",
+					Model:      model,
+					Env:        e,
+					System:     "Be good.",
+					Tools:      tools,
+					Policy:     outsidePlans{},
+					Mode:       policy.ModeAcceptEdits,
+					Middleware: []tool.Middleware{untimed},
+					Effort:     "low",
+					Approve:    approvePlan,
+					Vision:     p.Vision,
+					Subagents:  agent.Subagents{MaxDepth: -1},
 				}
 			})
 		}
@@ -425,7 +435,8 @@ func TestDriver_ParityMatrixGivesTheSessionsRequests(t *testing.T) {
 		}
 		t.Run(model+"/timeout", func(t *testing.T) {
 			limited := func(ms int) []llmtest.Turn {
-				return []llmtest.Turn{turn(do("shell", fmt.Sprintf(`{"command":"echo begun; sleep 60","timeout_ms":%d}`, ms))), llmtest.Say("Too slow.")}
+				args := fmt.Sprintf(`{"command":"echo begun; sleep 60","timeout_ms":%d}`, ms)
+				return []llmtest.Turn{turn(do("shell", args)), llmtest.Say("Too slow.")}
 			}
 			for _, ms := range []int{200, 2000} { // a busy machine may need more to begin
 				if !failed(func(r reporter) { play(t, r, limited(ms)) }) {
