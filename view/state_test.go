@@ -257,7 +257,9 @@ func TestClone_SharesTexts(t *testing.T) {
 
 func TestClone_ContinuesOnItsOwn(t *testing.T) {
 	var s view.State
-	write := func(s *view.State, text string) { s.Apply(event.Record{Data: event.ToolCallDelta{ID: "c", Text: text}}) }
+	write := func(s *view.State, text string) {
+		s.Apply(event.Record{Data: event.ToolCallDelta{ID: "c", Text: text}})
+	}
 	s.Apply(event.Record{Seq: 1, Data: event.ToolCallStart{ID: "c", Name: "shell"}})
 	write(&s, "1\n")
 	c := s.Clone()
