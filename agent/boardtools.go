@@ -64,15 +64,8 @@ type mailIn struct {
 
 // boardNames lists the tools for tasks, teams and mail.
 var boardNames = []string{
-	"task_create",
-	"task_get",
-	"task_list",
-	"task_update",
-	"task_stop",
-	"task_output",
-	"team_create",
-	"team_delete",
-	"send_message",
+	"task_create", "task_get", "task_list", "task_update", "task_stop", "task_output", "team_create",
+	"team_delete", "send_message",
 }
 
 // boardTools returns the tools for tasks, teams and mail. Agents that cannot have subagents cannot have teams.

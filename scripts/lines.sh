@@ -1,6 +1,6 @@
 #!/bin/sh
 # Counts the lines of the product, by package: non-test Go files of the main module without test support. The faces are
-# the command line and the terminal; the core is all else. "code" leaves out blank lines and comments. With --total it
+# the command line, the terminal, and the packages that only these use; the core is all else. "code" leaves out blank lines and comments. With --total it
 # prints the sums alone.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ git ls-files '*.go' | grep -v '_test\.go$' | grep -Ev "$support" | xargs awk -v 
 	FNR == 1 {
 		dir = FILENAME
 		if (!sub("/[^/]*$", "", dir)) dir = "."
-		face = dir ~ /^(cmd|internal\/(cli|tui))(\/|$)/
+		face = dir ~ /^(cmd|internal\/(cli|coder|keyboard|tui|watch))(\/|$)/
 		comment = 0
 	}
 	{ lines[dir]++; l[face]++; line = $0 }

@@ -27,14 +27,8 @@ const fileName = "SKILL.md"
 
 // extensions are fields that skills use although the format does not define them. They can also be under metadata.
 var extensions = []string{
-	"aliases",
-	"argument-hint",
-	"disable-model-invocation",
-	"model",
-	"user-invocable",
-	"when-to-use",
-	"when_to_use",
-	"argument_hint",
+	"aliases", "argument-hint", "disable-model-invocation", "model", "user-invocable", "when-to-use",
+	"when_to_use", "argument_hint",
 }
 
 // Load reads the skill in a directory. Formal mistakes become warnings; an unusable or possibly harmful skill is an

@@ -248,15 +248,8 @@ func (o commitCommand) commit(ctx context.Context, h Host, r repo, tree, message
 		return cmp.Or(err, errors.New("nothing was committed: the changes are not the same any more; run the command again"))
 	}
 	args := []string{
-		"-c",
-		"gc.auto=0",
-		"-c",
-		"maintenance.auto=false",
-		"-c",
-		"core.quotePath=true",
-		"commit",
-		"--cleanup=whitespace",
-		"--file=-",
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=true", "commit",
+		"--cleanup=whitespace", "--file=-",
 	}
 	if o.all {
 		args = append(args, "--all")

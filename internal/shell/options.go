@@ -328,33 +328,10 @@ func (p program) output(opts []option, piped bool, stdin output) output {
 
 // plainNames are long options with which a search still prints names only.
 var plainNames = []string{
-	"files-with-matches",
-	"files-without-match",
-	"files",
-	"include",
-	"exclude",
-	"exclude-dir",
-	"recursive",
-	"glob",
-	"iglob",
-	"type",
-	"type-not",
-	"hidden",
-	"no-ignore",
-	"ignore-case",
-	"fixed-strings",
-	"word-regexp",
-	"max-depth",
-	"sort",
-	"regexp",
-	"name-only",
-	"cached",
-	"others",
-	"modified",
-	"exclude-standard",
-	"diff-filter",
-	"staged",
-	"merge-base",
+	"files-with-matches", "files-without-match", "files", "include", "exclude", "exclude-dir", "recursive",
+	"glob", "iglob", "type", "type-not", "hidden", "no-ignore", "ignore-case", "fixed-strings", "word-regexp",
+	"max-depth", "sort", "regexp", "name-only", "cached", "others", "modified", "exclude-standard",
+	"diff-filter", "staged", "merge-base",
 }
 
 // operands records a program's effect on the words that are not options.

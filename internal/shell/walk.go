@@ -320,15 +320,8 @@ func isDescriptor(s string) bool {
 
 // harmlessDevices can be read and written freely.
 var harmlessDevices = []string{
-	"/dev/null",
-	"/dev/stdin",
-	"/dev/stdout",
-	"/dev/stderr",
-	"/dev/zero",
-	"/dev/full",
-	"/dev/fd/0",
-	"/dev/fd/1",
-	"/dev/fd/2",
+	"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero", "/dev/full", "/dev/fd/0",
+	"/dev/fd/1", "/dev/fd/2",
 }
 
 // open records a redirection's file.

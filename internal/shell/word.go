@@ -271,23 +271,8 @@ func unescape(s string, quoted bool) string {
 
 // numeric are special parameters and variables that hold numbers.
 var numeric = []string{
-	"?",
-	"#",
-	"$",
-	"!",
-	"RANDOM",
-	"SECONDS",
-	"EPOCHSECONDS",
-	"UID",
-	"EUID",
-	"PPID",
-	"BASHPID",
-	"SHLVL",
-	"LINENO",
-	"COLUMNS",
-	"LINES",
-	"OPTIND",
-	"SRANDOM",
+	"?", "#", "$", "!", "RANDOM", "SECONDS", "EPOCHSECONDS", "UID", "EUID", "PPID", "BASHPID", "SHLVL",
+	"LINENO", "COLUMNS", "LINES", "OPTIND", "SRANDOM",
 }
 
 // param returns the values of an expansion such as $x or ${x%.go}.

@@ -11,6 +11,7 @@ package tools
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -169,107 +170,24 @@ func Plural(n int, noun string) string {
 // names it was trained on. The Params maps are shared and must not be modified.
 func Aliases() []tool.Alias { return slices.Clone(vendorAliases()) }
 
-var vendorAliases = sync.OnceValue(func() []tool.Alias {
-	return []tool.Alias{
-		{Name: "Read", Tool: "read_file", Params: map[string]string{"pages": "", "allow_large": ""}},
-		{Name: "Write", Tool: "write_file"},
-		{Name: "Edit", Tool: "edit_file"},
-		{
-			Name:   "Bash",
-			Tool:   "shell",
-			Params: map[string]string{"timeout": "timeout_ms", "run_in_background": "background", "dangerouslyDisableSandbox": ""},
-		},
-		{Name: "BashOutput", Tool: "shell_output", Params: map[string]string{"bash_id": "id", "filter": ""}},
-		{Name: "KillShell", Tool: "shell_stop", Params: map[string]string{"shell_id": "id"}},
-		{Name: "KillBash", Tool: "shell_stop", Params: map[string]string{"shell_id": "id"}},
-		{Name: "TaskOutput", Tool: "shell_output", Params: map[string]string{"task_id": "id", "block": "", "timeout": "wait_ms"}},
-		{Name: "TaskStop", Tool: "shell_stop", Params: map[string]string{"task_id": "id", "shell_id": "id"}},
-		{Name: "Glob", Tool: "glob"},
-		{
-			Name: "Grep",
-			Tool: "grep",
-			Params: map[string]string{
-				"glob":       "glob_filter",
-				"-i":         "case_insensitive",
-				"-A":         "after",
-				"-B":         "before",
-				"-C":         "context",
-				"-n":         "",
-				"-o":         "",
-				"head_limit": "max_results",
-			},
-		},
-		{Name: "LS", Tool: "list_dir", Params: map[string]string{"ignore": "ignore_globs"}},
+//go:embed aliases.txt
+var aliasesText string
 
-		{
-			Name: "exec_command",
-			Tool: "shell",
-			Params: map[string]string{
-				"cmd":                 "command",
-				"yield_time_ms":       "",
-				"max_output_tokens":   "",
-				"shell":               "",
-				"login":               "",
-				"sandbox_permissions": "",
-				"justification":       "",
-				"prefix_rule":         "",
-			},
-		},
-		{
-			Name:   "shell_command",
-			Tool:   "shell",
-			Params: map[string]string{"login": "", "sandbox_permissions": "", "justification": "", "prefix_rule": ""},
-		},
-		{
-			Name:   "write_stdin",
-			Tool:   "shell_input",
-			Params: map[string]string{"session_id": "id", "chars": "text", "yield_time_ms": "wait_ms", "max_output_tokens": ""},
-		},
-		{Name: "grep_files", Tool: "grep", Params: map[string]string{"include": "glob_filter", "limit": "max_results"}},
-
-		{
-			Name:   "replace",
-			Tool:   "edit_file",
-			Params: map[string]string{"allow_multiple": "replace_all", "instruction": "", "expected_replacements": ""},
-		},
-		{
-			Name: "run_shell_command",
-			Tool: "shell",
-			Params: map[string]string{
-				"dir_path":               "workdir",
-				"directory":              "workdir",
-				"is_background":          "background",
-				"delay_ms":               "",
-				"additional_permissions": "",
-			},
-		},
-		{
-			Name:   "list_directory",
-			Tool:   "list_dir",
-			Params: map[string]string{"dir_path": "path", "ignore": "ignore_globs", "file_filtering_options": ""},
-		},
-		{
-			Name: "grep_search",
-			Tool: "grep",
-			Params: map[string]string{
-				"dir_path":             "path",
-				"include_pattern":      "glob_filter",
-				"include":              "glob_filter",
-				"fixed_strings":        "literal",
-				"total_max_matches":    "max_results",
-				"names_only":           "",
-				"max_matches_per_file": "",
-			},
-		},
-		{Name: "read_file", Tool: "read_file", Params: map[string]string{"path": "file_path"}},
-		{
-			Name:   "grep",
-			Tool:   "grep",
-			Params: map[string]string{"glob": "glob_filter", "-i": "case_insensitive", "head_limit": "max_results"},
-		},
-		{Name: "apply_patch", Tool: "apply_patch", Params: map[string]string{"patch_text": "patch"}},
-		{Name: "glob_file_search", Tool: "glob", Params: map[string]string{"glob_pattern": "pattern", "target_directory": "path"}},
-		{Name: "run_terminal_cmd", Tool: "shell", Params: map[string]string{"is_background": "background", "explanation": ""}},
-		{Name: "search_file_content", Tool: "grep", Params: map[string]string{"dir_path": "path", "include": "glob_filter"}},
+var vendorAliases = sync.OnceValue(func() (list []tool.Alias) {
+	for line := range strings.Lines(aliasesText) {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[0] == "#" {
+			continue
+		}
+		a := tool.Alias{Name: words[0], Tool: words[1]}
+		for _, w := range words[2:] {
+			if a.Params == nil {
+				a.Params = make(map[string]string)
+			}
+			theirs, ours, _ := strings.Cut(w, "=")
+			a.Params[theirs] = ours
+		}
+		list = append(list, a)
 	}
+	return list
 })

@@ -103,33 +103,10 @@ func fold(s string) string {
 
 // protectedDirs are directories, anywhere, whose content decides what runs later or holds credentials.
 var protectedDirs = []string{
-	".git",
-	".ssh",
-	".gnupg",
-	".aws",
-	".azure",
-	".kube",
-	".reins",
-	".claude",
-	".codex",
-	".gemini",
-	".cursor",
-	".vscode",
-	".idea",
-	".husky",
-	".config/gcloud",
-	".config/gh",
-	".config/git",
-	".config/fish",
-	".config/reins",
-	".config/systemd",
-	".config/autostart",
-	".config/pip",
-	".docker",
-	".password-store",
-	".local/share/keyrings",
-	"library/launchagents",
-	"library/keychains",
+	".git", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".reins", ".claude", ".codex", ".gemini", ".cursor",
+	".vscode", ".idea", ".husky", ".config/gcloud", ".config/gh", ".config/git", ".config/fish",
+	".config/reins", ".config/systemd", ".config/autostart", ".config/pip", ".docker", ".password-store",
+	".local/share/keyrings", "library/launchagents", "library/keychains",
 }
 
 // protectedFiles are files of that kind.
