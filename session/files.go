@@ -46,7 +46,6 @@ type files struct {
 	built time.Time
 	took  time.Duration
 	build chan struct{} // closed at the end of the build in progress; nil if there is none
-	work  sync.WaitGroup
 }
 
 // find returns the files that match a text best. It lists the files again if the index is old. It waits for that only if
@@ -99,7 +98,7 @@ func (f *files) start(ctx context.Context, e env.Environment) {
 		f.index = next
 	}
 	f.build = done
-	f.work.Go(func() {
+	go func() {
 		defer close(done)
 		start := time.Now()
 		whole, err := list(ctx, e, next, cmp.Or(f.limit, maxIndexed))
@@ -108,10 +107,11 @@ func (f *files) start(ctx context.Context, e env.Environment) {
 		defer f.mu.Unlock()
 		f.index, f.whole, f.ready, f.err = next, whole, true, err
 		f.built, f.took, f.build = time.Now(), time.Since(start), nil
-	})
+	}()
 }
 
-// list adds the files of the working directory up to a limit, and reports whether it added all. It leaves out what ignore files exclude.
+// list adds the files of the working directory up to a limit, and reports whether it added all. It leaves out what ignore
+// files exclude.
 func list(ctx context.Context, e env.Environment, x *fileindex.Index, limit int) (whole bool, err error) {
 	n, dir := 0, e.Info().Dir
 	found, err := search.Glob(ctx, e, search.GlobQuery{
@@ -128,9 +128,12 @@ func list(ctx context.Context, e env.Environment, x *fileindex.Index, limit int)
 	return !found.Summary.Partial || found.Summary.Reason == search.Unreadable, err
 }
 
-// close waits for the end of a build. The lifetime must have ended.
+// close waits for the end of a build. The lifetime must have ended, so that no other build starts.
 func (f *files) close() {
-	f.mu.Lock()   // so that Wait sees a build that is just being started
-	f.mu.Unlock() //nolint:staticcheck // see above
-	f.work.Wait()
+	f.mu.Lock()
+	build := f.build
+	f.mu.Unlock()
+	if build != nil {
+		<-build
+	}
 }

@@ -449,7 +449,7 @@ func TestDriver_ParityMatrixGivesTheSessionsRequests(t *testing.T) {
 }
 
 // trial is a reporter that keeps a failure to itself.
-type trial struct{ reporter }
+type trial struct{}
 
 func (trial) Fatal(...any)          { panic(trial{}) }
 func (trial) Fatalf(string, ...any) { panic(trial{}) }

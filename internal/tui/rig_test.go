@@ -138,6 +138,7 @@ func (r *rig) open(ctx context.Context, id string) (session.Handle, error) {
 	}
 	r.mu.Lock()
 	r.handle = l
+	r.changed.Broadcast()
 	r.mu.Unlock()
 	return l, nil
 }
