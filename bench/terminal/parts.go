@@ -156,7 +156,7 @@ func stream(t *trial) {
 // streaming measures key paints while an answer arrives.
 func (t *trial) streaming(row string) {
 	t.server.play(answer{pieces: markdown(60 * 600), gap: gap})
-	if _, ok := t.ask(lastPrompt); !ok {
+	if _, ok := t.ask("Go on"); !ok {
 		t.fail(row+" p50", "no request")
 		return
 	}
@@ -398,8 +398,8 @@ func (t *trial) passed(row, prompt, end string) {
 
 // What tells the ends of the long session.
 const (
-	firstLine  = "line 0 of the long session"
-	lastPrompt = "Go on"
+	firstLine = "line 0 of the long session"
+	lastLine  = "Nothing is left to be said."
 )
 
 // long measures a session with many lines.
@@ -426,6 +426,13 @@ func long(t *trial) {
 	if t.peer.resume == nil {
 		return
 	}
+	t.server.play(answer{pieces: []string{lastLine}})
+	if _, ok := t.ask("And now"); !ok {
+		t.fail("reopen", "no last answer")
+		return
+	}
+	t.s.until(patience, has(lastLine))
+	t.s.quiet(300*time.Millisecond, 5*time.Second)
 	t.stop()
 	if took, ok := t.reopen(); ok {
 		t.ms("reopen", took)
@@ -457,7 +464,7 @@ func (t *trial) reopen() (time.Duration, bool) {
 	if !t.open(true) {
 		return 0, false
 	}
-	at, ok := t.s.until(2*time.Minute, has(lastPrompt))
+	at, ok := t.s.until(2*time.Minute, has(lastLine))
 	if !ok {
 		t.fail("reopen", "the end was not shown in 2 min")
 	}
