@@ -48,15 +48,16 @@ func (s *Session) watch(id string) {
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if end.Command = s.config.Secrets.Text(end.Command); root.closing && end.Stopped == "" && end.Signal != "" {
+		end.Command = s.config.Secrets.Text(end.Command)
+		if t.stopping && end.Stopped == "" && !end.TimedOut { // it may have an exit code: it can handle the signal
 			end.Stopped = event.StoppedByClose
 		}
 		root.note(end)
 	})
 }
 
-// ReadBackground returns a part of a background command's output, at most 64 KiB, from an offset; a negative one counts
-// from the end. Secrets are redacted.
+// ReadBackground returns a part of a background command's output, at most 64 KiB, from an offset. A negative one counts
+// from the end; the part then begins with the next line, if there is one. Secrets are redacted.
 func (s *Session) ReadBackground(id string, offset int64) (BackgroundOutput, error) {
 	if s.config.Background == nil {
 		return BackgroundOutput{}, errNoBackground

@@ -118,6 +118,9 @@ func (s *Session) shutdown(reason string) error {
 		if s.started {
 			s.fire(context.Background(), hook.Input{Event: hook.SessionEnd, Reason: "other"})
 		}
+		s.tree.mu.Lock()
+		s.tree.stopping = true
+		s.tree.mu.Unlock()
 		owned := s.closeOwned()
 		s.tree.unwatch()
 		s.tree.watches.Wait()

@@ -76,6 +76,7 @@ type tree struct {
 	watches    sync.WaitGroup    // goroutines that wait for the end of background commands
 	watching   context.Context   // of these goroutines
 	unwatch    context.CancelFunc
+	stopping   bool // background commands are being stopped, because the session is closed; guarded by mu
 
 	// These decide about calls in all agents; guarded by mu.
 	policy   policy.Policy
