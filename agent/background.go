@@ -14,7 +14,8 @@ import (
 type Background interface {
 	// Await waits for the end of a command. It returns false if ctx is done before, or if there is no such command.
 	Await(ctx context.Context, id string) (event.BackgroundEnd, bool)
-	// Read returns a part of a command's output, from an offset; a negative one counts from the end.
+	// Read returns a part of a command's output, from an offset. A negative one counts from the end; the part then begins
+	// with the next line, if there is one.
 	Read(id string, offset int64) (BackgroundOutput, error)
 	// Stop stops a command and everything that it started.
 	Stop(ctx context.Context, id string) error

@@ -74,9 +74,9 @@ type Handle interface {
 	SteerAgent(ctx context.Context, name string, in Input) error
 	StopAgent(ctx context.Context, name string) error
 
-	// ReadBackground reads a background command's output from an offset, at most 64 KiB; a negative offset counts from the
-	// end. [view.State.Background] lists the commands. StopBackground stops one and everything that it started, and tells
-	// the agent with its next model call.
+	// ReadBackground reads a background command's output from an offset, at most 64 KiB. A negative offset counts from the
+	// end; the part then begins with the next line, if there is one. [view.State.Background] lists the commands.
+	// StopBackground stops one and everything that it started, and tells the agent with its next model call.
 	ReadBackground(ctx context.Context, id string, offset int64) (BackgroundOutput, error)
 	StopBackground(ctx context.Context, id string) error
 

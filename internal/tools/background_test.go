@@ -284,8 +284,10 @@ func TestBackground_UsersReadTheOutputInBoundedParts(t *testing.T) {
 	if !strings.HasPrefix(all, "ä\uFFFD000001\n") || !strings.HasSuffix(all, "\n100000\nä") || len(all) != 700_007 || parts < 11 {
 		t.Errorf("read %d bytes in %d parts", len(all), parts)
 	}
-	if out, err := state.Read(id, -3); err != nil || out.Text != "\nä" {
-		t.Errorf("the tail is %q (%v)", out.Text, err)
+	for offset, want := range map[int64]string{-3: "ä", -9: "100000\nä", -10: "100000\nä", -15: "100000\nä", -16: "099999\n100000\nä"} {
+		if out, err := state.Read(id, offset); err != nil || out.Text != want {
+			t.Errorf("the last %d bytes are %q (%v), want whole lines: %q", -offset, out.Text, err, want)
+		}
 	}
 	if out, err := state.Read(id, -1); err != nil || out.Text != "" || out.Next != out.Size {
 		t.Errorf("the tail within a character is %+v (%v)", out, err)

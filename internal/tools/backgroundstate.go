@@ -94,7 +94,7 @@ func (s *State) Read(id string, offset int64) (agent.BackgroundOutput, error) {
 	size := p.Written(env.Both)
 	from := min(offset, size)
 	if offset < 0 {
-		from = max(size+offset, 0)
+		from = max(size+max(offset, -size)-1, 0) // one byte more shows whether a line begins there
 	}
 	r := transcript(p.Process, from)
 	defer r.Close()
@@ -104,7 +104,7 @@ func (s *State) Read(id string, offset int64) (agent.BackgroundOutput, error) {
 	}
 	next := r.Offset()
 	data = append(data, r.pending...)
-	if offset < 0 {
+	if offset < 0 && from > 0 {
 		data = data[leadingPart(data):]
 	}
 	if back := unfinished(data, next < size, running); back > 0 {
@@ -130,10 +130,14 @@ func unfinished(data []byte, more, running bool) int {
 	return 0
 }
 
-// leadingPart returns the length of an incomplete character at the start of data.
+// leadingPart returns how many bytes at the start of data do not belong to a tail that begins after the first byte: the
+// rest of a line, so that no part of a secret is read, or of a character if there is no other line.
 func leadingPart(data []byte) int {
-	n := 0
-	for n < min(len(data), 3) && data[n]&0xC0 == 0x80 {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 && i < len(data)-1 {
+		return i + 1
+	}
+	n := min(len(data), 1)
+	for n < min(len(data), 4) && data[n]&0xC0 == 0x80 {
 		n++
 	}
 	return n
