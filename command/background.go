@@ -70,6 +70,7 @@ func runJobs(ctx context.Context, t Target, args string) (session.Result, error)
 
 // jobOutput returns the end of a command's output.
 func jobOutput(ctx context.Context, t Target, list []view.Background, id string) (session.Result, error) {
+	slices.Reverse(list) // in an imported session, an earlier command can have the same ID
 	i := slices.IndexFunc(list, func(b view.Background) bool { return b.ID == id })
 	if i < 0 {
 		return session.Result{}, fmt.Errorf("no background command has the ID %q; /jobs lists them", id)
