@@ -11,7 +11,7 @@ const completed = 20
 // Complete implements [Handle]. It does not offer what ignore files exclude. The best matches come first: names that begin
 // with the text, then names and paths that contain it, then paths that contain its letters.
 func (l *held) Complete(ctx context.Context, c Completion) ([]string, error) {
-	limit := cmp.Or(c.Limit, completed)
+	limit := cmp.Or(max(c.Limit, 0), completed)
 	if !c.Command {
 		return l.files.find(ctx, l.ctx, l.agent.Env(), c.Text, limit)
 	}

@@ -552,6 +552,11 @@ func completion(t *testing.T, r *rig) {
 	if want := []string{"main.go", "cmd/main.go", "docs/remains.md"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	for _, c := range []session.Completion{{Text: "main", Limit: -1}, {Text: "/mod", Command: true, Limit: -1}} {
+		if got, err := r.Complete(t.Context(), c); err != nil || len(got) == 0 {
+			t.Errorf("with a negative limit, %s is completed by %q (%v)", c.Text, got, err)
+		}
+	}
 }
 
 func mistakes(t *testing.T, r *rig) {
