@@ -39,6 +39,7 @@ type files struct {
 	limit int // of files; 0 means maxIndexed
 
 	mu    sync.Mutex
+	dir   string           // whose files are in the index
 	index *fileindex.Index // the last complete one, or the first while it is built
 	whole bool             // the index has all files
 	ready bool             // the index is complete, or as complete as it gets
@@ -52,7 +53,12 @@ type files struct {
 // it should not take long. The error is a *[PartialError] if the index lacks files.
 func (f *files) find(ctx, lifetime context.Context, e env.Environment, text string, limit int) ([]string, error) {
 	const soon = 250 * time.Millisecond
+	dir := e.Info().Dir
 	f.mu.Lock()
+	if f.build == nil && f.dir != dir { // the session moved, such as to a worktree
+		f.dir, f.index = dir, nil
+		f.whole, f.ready, f.err = false, false, nil
+	}
 	// A tenth of the time may be spent on listing.
 	if f.build == nil && lifetime.Err() == nil && (!f.ready || time.Since(f.built) > max(time.Second, 10*f.took)) {
 		f.start(lifetime, e)
@@ -72,8 +78,12 @@ func (f *files) find(ctx, lifetime context.Context, e env.Environment, text stri
 	}
 	f.mu.Lock()
 	x, whole, ready, err := f.index, f.whole, f.ready, f.err
+	moved := f.dir != dir
 	f.mu.Unlock()
-	if x == nil {
+	switch {
+	case moved: // the other directory is still being listed
+		return []string{}, &PartialError{Listing: true}
+	case x == nil:
 		err = ErrClosed
 	}
 	if err != nil {

@@ -153,6 +153,51 @@ func TestFiles_AreListedAgainWhenTheIndexIsOld(t *testing.T) {
 	}
 }
 
+// moved is a tree that is the working directory after the session moved.
+type moved struct{ *tree }
+
+func (moved) Info() env.Info { return env.Info{Dir: "/work/part01", Platform: "linux"} }
+
+func (e moved) Stat(ctx context.Context, path string) (env.FileInfo, error) {
+	if path == "/work/part01" {
+		return env.FileInfo{Name: "part01", Mode: fs.ModeDir | 0o755}, nil
+	}
+	return e.tree.Stat(ctx, path)
+}
+
+func (e moved) Lstat(ctx context.Context, path string) (env.FileInfo, error) {
+	return e.Stat(ctx, path)
+}
+
+func TestFiles_AreListedAgainWhenTheSessionMoves(t *testing.T) {
+	e, f := &tree{dirs: 2, files: 10}, &files{}
+	defer f.close()
+	if got := until(t, f, e, "file0003"); len(got) != 2 {
+		t.Fatalf("found %q", got)
+	}
+	if got := until(t, f, moved{e}, "file0003"); len(got) != 1 || got[0] != "part01_file0003.go" {
+		t.Errorf("found %q in the directory that the session moved to", got)
+	}
+}
+
+func TestFiles_OfTheDirectoryBeforeAreNotFoundWhileTheyAreListed(t *testing.T) {
+	e, f := &tree{dirs: 2, files: 10, gate: make(chan struct{})}, &files{}
+	defer f.close()
+	open := sync.OnceFunc(func() { close(e.gate) })
+	defer open()
+	if _, err := f.find(t.Context(), t.Context(), e, "part00_file0003", 5); err == nil {
+		t.Fatal("the files are complete before they are listed")
+	}
+	list, err := f.find(t.Context(), t.Context(), moved{e}, "part00_file0003", 5)
+	if lacks, ok := errors.AsType[*PartialError](err); !ok || !lacks.Listing || len(list) > 0 {
+		t.Errorf("found %q, %v", list, err)
+	}
+	open()
+	if got := until(t, f, moved{e}, "file0003"); len(got) != 1 || got[0] != "part01_file0003.go" {
+		t.Errorf("found %q in the directory that the session moved to", got)
+	}
+}
+
 func TestFiles_ListingEndsWithTheSession(t *testing.T) {
 	e, f := &tree{dirs: 60, files: 1000, gate: make(chan struct{})}, &files{}
 	ctx, cancel := context.WithCancel(t.Context())
