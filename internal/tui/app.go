@@ -55,7 +55,8 @@ type app struct {
 	drafts *edit.DraftFile
 	saved  int // version of the saved draft
 	files  *edit.Files
-	first  []sent // messages that were sent while the session opens
+	first  []sent        // messages that were sent while the session opens
+	taken  chan struct{} // closed when the session has taken the last input
 
 	questions questions
 	panel     overlay
@@ -195,14 +196,14 @@ func (a *app) searchFiles() edit.Search {
 func (a *app) begin() {
 	a.paint()
 	a.term.Watch()
+	if a.o.Prompt != "" {
+		a.send(edit.Message{Text: a.o.Prompt}, false)
+	}
 	if a.o.Choose && a.o.Manager != nil {
 		a.push(panel.NewSessions(a.panelOptions()))
 		return
 	}
 	a.connect(a.o.First)
-	if a.o.Prompt != "" {
-		a.send(edit.Message{Text: a.o.Prompt}, false)
-	}
 }
 
 // close restores the terminal and ends everything.

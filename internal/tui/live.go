@@ -9,6 +9,7 @@ import (
 
 	"github.com/reins-agent/reins/event"
 	"github.com/reins-agent/reins/internal/tui/panel"
+	"github.com/reins-agent/reins/internal/tui/text"
 	"github.com/reins-agent/reins/internal/tui/transcript"
 	"github.com/reins-agent/reins/session"
 	"github.com/reins-agent/reins/view"
@@ -58,8 +59,18 @@ func (a *app) failed(err error) {
 		a.offer(err)
 		return
 	}
-	a.sayError(err)
+	select {
+	case <-a.live.done: // it was closed so that it could be opened again
+		a.live.ended = true
+		a.setQuestions(nil)
+		a.note(err.Error()+"\n"+a.live.toContinue(), text.Failure, 0)
+	default:
+		a.sayError(err)
+	}
 }
+
+// toContinue tells how to continue a session that was closed.
+func (l *live) toContinue() string { return "To continue it, quit and run: reins --resume " + l.ID() }
 
 // offer shows how to get a model, if a missing model is why no session opened.
 func (a *app) offer(err error) {
@@ -148,22 +159,25 @@ func (l *live) apply(r event.Record) []view.Key {
 }
 
 // decide opens the session again after the user has agreed to something that it needs to begin, and then sends the messages
-// that wait.
+// that wait. Work that another terminal began is not interrupted.
 func (a *app) decide() {
 	l := a.live
-	if l.undecided() || l.ended || a.opening {
+	switch {
+	case l.undecided() || l.ended || a.opening:
 		return
-	}
-	if !l.decided {
+	case !l.decided:
 		a.sendFirst()
+		return
+	case a.o.Open == nil: // the program that has the session opens it again
+		l.decided = false
+		a.restoreFirst()
+		return
+	case a.working():
 		return
 	}
 	l.decided = false
-	if a.o.Open == nil { // the program that has the session opens it again
-		a.restoreFirst()
-		return
-	}
 	a.connect(func(ctx context.Context) (session.Handle, error) {
+		finish(ctx, l)
 		l.leave()
 		return a.o.Open(ctx, l.ID())
 	})
@@ -259,11 +273,11 @@ func (a *app) changed(finished bool) {
 		a.finished()
 	}
 	if a.live.ended && !a.opening {
-		text := "This session was closed."
+		why := "This session was closed."
 		if a.live.end != nil {
-			text = "The connection to this session ended: " + a.live.end.Error()
+			why = "The connection to this session ended: " + a.live.end.Error()
 		}
-		a.say(text + "\nTo continue it, quit and run: reins --resume " + a.live.ID())
+		a.say(why + "\n" + a.live.toContinue())
 		a.setQuestions(nil) // answers would get lost
 	}
 }

@@ -42,6 +42,9 @@ func (a *app) loop() error {
 		if a.dirty && (typed || time.Since(a.painted) >= frame) && !a.over {
 			a.paint()
 		}
+		if a.over {
+			a.restoreFirst() // into the draft that is saved
+		}
 		a.saveDraft() // after the paint, because its timer wakes another thread
 		a.arm()
 	}

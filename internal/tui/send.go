@@ -60,8 +60,15 @@ func (a *app) send(m edit.Message, later bool) {
 	a.input(input(m), later, func() { a.restore(m) })
 }
 
-// restoreFirst puts the messages that wait for a session back into the draft.
+// restoreFirst puts the messages that wait for a session back into the draft, before what is written there.
 func (a *app) restoreFirst() {
+	if len(a.first) == 0 {
+		return
+	}
+	if !a.edit.Empty() {
+		a.first = append(a.first, sent{message: a.edit.Message()})
+		a.edit.Clear()
+	}
 	var all edit.Message
 	for i, s := range a.first {
 		if i > 0 {
@@ -83,10 +90,16 @@ func input(m edit.Message) session.Input {
 	return in
 }
 
-// input gives the session an input. If that fails, it calls back.
+// input gives the session an input, after those before it. If that fails, it calls back.
 func (a *app) input(in session.Input, later bool, back func()) {
 	l, working := a.live, a.working()
+	before, taken := a.taken, make(chan struct{})
+	a.taken = taken
 	a.do(func(ctx context.Context) func() {
+		defer close(taken)
+		if before != nil {
+			<-before
+		}
 		err := deliver(ctx, l, in, working, later)
 		if err == nil {
 			return nil
@@ -192,6 +205,9 @@ func (a *app) openSession(id string) {
 	if a.o.Open == nil {
 		a.say("This terminal shows one session. Start reins for another one.")
 		return
+	}
+	if a.live != nil && !a.opening {
+		a.restoreFirst() // they are for the session that is left
 	}
 	a.connect(func(ctx context.Context) (session.Handle, error) { return a.o.Open(ctx, id) })
 }

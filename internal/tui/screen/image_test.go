@@ -135,3 +135,17 @@ func TestImage_IsPrintedAboveAnInlineScreen(t *testing.T) {
 		})
 	}
 }
+
+func TestPaint_ForgetsImagesThatAreDrawn(t *testing.T) {
+	s := New(10, 3, false, dark.SGR)
+	for range 5 {
+		i := &text.Image{Cols: 4, Rows: 2, Draw: []byte("much data")}
+		s.Paint(Frame{Lines: i.Lines()})
+	}
+	s.Paint(Frame{})
+	for style := range s.styles {
+		if style.Image != nil {
+			t.Errorf("the screen remembers %+v", *style.Image)
+		}
+	}
+}

@@ -253,6 +253,9 @@ func risky(c string) bool {
 
 // number returns a style's number, which it assigns at first use.
 func (s *Screen) number(style text.Style) uint16 {
+	if i := style.Image; i != nil && i.ID == 0 { // its cells are blank, and remembering it would keep its data
+		style.Image = nil
+	}
 	if n, ok := s.styles[style]; ok {
 		return n
 	}
