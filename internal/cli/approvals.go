@@ -117,6 +117,12 @@ func (o approveCommand) run(ctx context.Context, args []string) error {
 	return o.ask(ctx, w, list)
 }
 
+// needsReading reports whether a question is about the project's files or servers. A yes holds longer than the session, so the
+// user has to see them.
+func needsReading(q ask.Question) bool {
+	return q.Kind == ask.Kind(event.QuestionTrust) || q.Kind == ask.Kind(event.QuestionServer)
+}
+
 // waitingSession is a session whose calls wait for approval.
 type waitingSession struct {
 	meta      event.Meta
@@ -216,6 +222,9 @@ func (o approveCommand) answerOf(q ask.Question) (ask.Answer, error) {
 			keys = append(keys, c.Key)
 		}
 		return a, usagef("%q is not an answer to this question; use --choice with one of %s", a.Choice, strings.Join(keys, ", "))
+	}
+	if q.Choices[i].Allow && needsReading(q) {
+		return a, usagef("flags cannot agree to %s: run \"reins approve SESSION\" on a terminal, which shows everything", q.Title)
 	}
 	return a, nil
 }

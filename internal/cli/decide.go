@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/reins-agent/reins/event"
@@ -42,6 +43,9 @@ func (r *opener) trust() (d decision, ok bool) {
 	store := trust.Open(state.Trust())
 	st, err := store.State(p.Dir)
 	_, why := p.Distrust(p.Dir)
+	if err != nil && why != "" {
+		notef(r.host, "%s", why)
+	}
 	if err != nil || st.Trusted || why == "" || store.Declined(st.Project) {
 		return d, false
 	}
@@ -56,12 +60,7 @@ func (r *opener) trust() (d decision, ok bool) {
 		Options: []event.Option{{Label: "y", Description: "yes, until one of these files changes"}},
 	}
 	d.question.Rows = []string{"They can run programs and widen what the agent may do.", "They are ignored until you trust them:"}
-	for _, f := range st.Files[:min(len(st.Files), maxNamed)] {
-		d.question.Rows = append(d.question.Rows, show.OneLine(f.Path)+": "+f.What)
-	}
-	if more := len(st.Files) - maxNamed; more > 0 {
-		d.question.Rows = append(d.question.Rows, fmt.Sprintf("and %d more; \"reins trust\" lists all of them", more))
-	}
+	d.question.Rows = append(d.question.Rows, namedFiles(st)...)
 	d.question.Rows = append(d.question.Rows, r.host.projectProblems(st.Root)...)
 	d.save = func(yes bool) error {
 		if yes {
@@ -71,6 +70,24 @@ func (r *opener) trust() (d decision, ok bool) {
 		return store.Decline(st.Project)
 	}
 	return d, true
+}
+
+// namedFiles names a project's files: first those that are new or changed since the user trusted the project.
+func namedFiles(st trust.State) (rows []string) {
+	var known []string
+	for _, f := range st.Files {
+		row := show.OneLine(f.Path) + ": " + f.What
+		if slices.Contains(st.Changed, f.Path) {
+			rows = append(rows, row+", new or changed")
+		} else {
+			known = append(known, row)
+		}
+	}
+	rows = append(rows, known...)
+	if more := len(rows) - maxNamed; more > 0 {
+		rows = append(rows[:maxNamed], fmt.Sprintf("and %d more; \"reins trust\" lists all of them", more))
+	}
+	return rows
 }
 
 // launcher returns a function that asks whether a server may leave the sandbox: at once, or later in the session. It
@@ -105,21 +122,22 @@ func (r *opener) decide(ctx context.Context, s *session.Local) (settle func()) {
 	}
 	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var answers sync.WaitGroup
-	asked := map[string]bool{}
+	asked, before := map[string]bool{}, s.Agent().Last()
 	for _, d := range list {
 		d.question.ID = rand.Text()
 		asked[d.question.ID] = true
 		answers.Go(func() {
 			a, err := s.Ask(asking, d.question)
+			withdrawn := err != nil && asking.Err() != nil
 			if err == nil {
 				err = d.save(a.Accepted)
 			}
-			if err != nil && asking.Err() == nil {
+			if err != nil && !withdrawn {
 				notef(r.host, "%s", oneLine(err))
 			}
 		})
 	}
-	for r, err := range s.Events(ctx, 0) {
+	for r, err := range s.Events(ctx, before) {
 		if q, ok := r.Data.(event.QuestionAsked); ok {
 			delete(asked, q.ID)
 		}
