@@ -36,7 +36,7 @@ type Options struct {
 	// Once leaves out notes about ignored project files that an earlier Load with Once had, until a file
 	// changes. The state directory records that.
 	Once bool
-	// Resumed is the session that continues. Unless overridden, its provider and model are used.
+	// Resumed is the session that continues. Unless overridden, its provider and model, if any, are used.
 	Resumed event.Meta
 
 	// Rules is a JSON file with a permission mode and rules, in addition to the configuration.
@@ -107,7 +107,7 @@ func Load(_ context.Context, o Options) (*Project, error) {
 // overrides returns the given overrides, and the model of the continued session.
 func (p *Project) overrides() []config.Override {
 	list, from := p.options.Overrides[:len(p.options.Overrides):len(p.options.Overrides)], p.options.Resumed
-	if from.ID == "" {
+	if from.Model == "" {
 		return list
 	}
 	provider, model := given(list, "provider"), given(list, "model")

@@ -26,6 +26,7 @@ import (
 var configured = map[string]string{
 	".reins/skills/x/SKILL.md": "---\nname: x\ndescription: finds the needle\n---\nFind it.\n",
 	".mcp.json":                `{"mcpServers": {"files": {"command": "npx", "args": ["-y", "files-server"]}}}`,
+	".reins/config.toml":       "model = 'claude-opus-5-5'\n",
 }
 
 func TestReins_AsksForTrustAndAboutServersInTheSession(t *testing.T) {
@@ -36,6 +37,7 @@ func TestReins_AsksForTrustAndAboutServersInTheSession(t *testing.T) {
 	s.answers("y")
 	s.sees("npx -y files-server")
 	s.answers("n")
+	s.sees("claude-opus-5-5") // as the project wants
 	s.sends("/skills")
 	s.sees("finds the needle")
 	s.press("\x1b")

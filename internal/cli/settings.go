@@ -125,6 +125,9 @@ func (o *run) configure(h Host, session event.Meta) error {
 	if err != nil {
 		return err
 	}
+	if o.asksLater && session.Turns == 0 { // it was opened again with more settings
+		session.Provider, session.Model = "", ""
+	}
 	options.Once, options.Resumed = !o.asksLater, session
 	if say := options.Note; o.asksLater {
 		options.Note = func(n project.Note) {
