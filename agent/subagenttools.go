@@ -122,8 +122,7 @@ func (s *Session) runSpawn(ctx context.Context, c *tool.Call, in spawnIn) (tool.
 	if in.Isolation != "" && in.Isolation != "worktree" {
 		return tool.Failure(
 			tool.ValidationError,
-			"No agent was spawned: unknown isolation %q: use worktree, or leave it out.",
-			in.Isolation,
+			"No agent was spawned: unknown isolation %q: use worktree, or leave it out.", in.Isolation,
 		), nil
 	}
 	a, err := s.spawnOrResume(ctx, c, in)

@@ -126,8 +126,7 @@ func (a *auditor) gate(ctx context.Context, _ tool.Call, next func(context.Conte
 	if err := a.ready(); err != nil {
 		return tool.Failure(
 			tool.PermissionDenied,
-			"%v. No tool can run until the audit log can be written; ask the user to fix this.",
-			err,
+			"%v. No tool can run until the audit log can be written; ask the user to fix this.", err,
 		), nil
 	}
 	return next(ctx)

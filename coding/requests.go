@@ -37,8 +37,7 @@ func checkRequest(m llm.Model, provider, name, ttl, display string) error {
 	case ttl != "" && len(ttls) > 0 && !slices.Contains(ttls, ttl):
 		return llm.Errorf(
 			llm.ErrConfiguration, "",
-			"%s does not accept the cache lifetime %q; use %s",
-			name, ttl, strings.Join(ttls, " or "),
+			"%s does not accept the cache lifetime %q; use %s", name, ttl, strings.Join(ttls, " or "),
 		)
 	case display == "updates" && !m.Rules.Accepts("adaptive"):
 		return llm.Errorf(llm.ErrConfiguration, "", "%s does not show its thinking as updates; use summarized or omitted", name)

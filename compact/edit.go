@@ -55,9 +55,7 @@ func (e Edit) check(messages []llm.Message, head int) (cut int, err error) {
 	if e.Replaced < 0 || e.Replaced > len(messages)-head {
 		return 0, fmt.Errorf(
 			"compact: the edit replaces %d messages after the first %d, but the conversation has %d",
-			e.Replaced,
-			head,
-			len(messages),
+			e.Replaced, head, len(messages),
 		)
 	}
 	cut = head + e.Replaced
@@ -71,8 +69,7 @@ func (e Edit) check(messages []llm.Message, head int) (cut int, err error) {
 		if len(msg.Parts) == 0 || msg.Role == llm.RoleAssistant || msg.Role == llm.RoleTool {
 			return 0, fmt.Errorf(
 				"compact: message %d of the edit is empty or has role %q; only user, system and developer messages can be inserted",
-				i,
-				msg.Role,
+				i, msg.Role,
 			)
 		}
 	}
@@ -100,10 +97,7 @@ func (c Cleared) apply(messages []llm.Message, first bool) error {
 	if c.Part < 0 || c.Part >= len(msg.Parts) || c.Text == "" {
 		return fmt.Errorf(
 			"compact: the edit clears part %d of message %d, which has %d parts, with a text of %d bytes",
-			c.Part,
-			c.Message,
-			len(msg.Parts),
-			len(c.Text),
+			c.Part, c.Message, len(msg.Parts), len(c.Text),
 		)
 	}
 	if first {

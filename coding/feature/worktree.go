@@ -264,8 +264,7 @@ func (w *worktrees) enter(ctx context.Context, _ *tool.Call, in enterIn) (tool.R
 	if w.current != "" {
 		return tool.Failure(
 			tool.ValidationError,
-			"The session already works in worktree %s. Use exit_worktree first.",
-			name(w.current),
+			"The session already works in worktree %s. Use exit_worktree first.", name(w.current),
 		), nil
 	}
 	id := ""

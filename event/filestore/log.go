@@ -194,9 +194,7 @@ func (l *logReader) next() (entry, error) {
 	if e.header != nil && e.header.Format != format {
 		return entry{}, fmt.Errorf(
 			"session %s has log format %d, but this version supports only %d: use a newer version",
-			l.session,
-			e.header.Format,
-			format,
+			l.session, e.header.Format, format,
 		)
 	}
 	return e, nil

@@ -34,9 +34,7 @@ func New(c Config) (*Provider, error) {
 	if c.BaseURL != "" {
 		return nil, llm.Errorf(
 			llm.ErrConfiguration,
-			"",
-			"provider %s has no other base URL; remove it, or use provider openai with an API key",
-			Name,
+			"", "provider %s has no other base URL; remove it, or use provider openai with an API key", Name,
 		)
 	}
 	catalogue, err := uncached(c.Catalogue)

@@ -55,8 +55,7 @@ func check(r *llm.Request) error {
 	no := func(what string) error {
 		return llm.Errorf(
 			llm.ErrConfiguration, "",
-			"%s cannot be set with a ChatGPT plan; omit it, or use provider openai with an API key",
-			what,
+			"%s cannot be set with a ChatGPT plan; omit it, or use provider openai with an API key", what,
 		)
 	}
 	switch {

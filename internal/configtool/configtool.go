@@ -87,8 +87,7 @@ func (t configTool) run(_ context.Context, _ *tool.Call, in configIn) (tool.Resu
 	case !in.writes():
 		return tool.Failure(
 			tool.PermissionDenied,
-			"%s cannot be changed with this tool. The user can change it with: reins config set",
-			in.Key,
+			"%s cannot be changed with this tool. The user can change it with: reins config set", in.Key,
 		), nil
 	}
 	f, err := t.file()

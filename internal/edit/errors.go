@@ -62,9 +62,7 @@ func (e *Error) notUnique() string {
 	}
 	return fmt.Sprintf(
 		"old_string matches %d places%s (lines %s); add surrounding lines to make it unique, or replace every occurrence",
-		e.Count,
-		how,
-		lines,
+		e.Count, how, lines,
 	)
 }
 
@@ -73,10 +71,7 @@ func (e *Error) notFound() string {
 	if n := e.nearest; n != nil {
 		what = fmt.Sprintf(
 			"; the most similar place first differs at line %d of the file (line %d of old_string):\n  old_string: %s\n  file:       %s\n",
-			n.Line,
-			n.WantedLine,
-			n.Wanted,
-			n.Found,
+			n.Line, n.WantedLine, n.Wanted, n.Found,
 		)
 	}
 	hint := "read the file again and copy the text exactly"

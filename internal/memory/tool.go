@@ -132,8 +132,7 @@ func (m memory) plan(in updateIn) (before []byte, after string, n Note, err erro
 	if err == nil && len(after) > maxSize {
 		err = tool.Errorf(
 			tool.TooLarge,
-			"The memory is full: it would have more than %d KiB. Delete notes that are no longer needed.",
-			maxSize>>10,
+			"The memory is full: it would have more than %d KiB. Delete notes that are no longer needed.", maxSize>>10,
 		)
 	}
 	return before, after, n, err

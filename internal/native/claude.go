@@ -69,8 +69,7 @@ func (c claude) read() tool.Tool {
 			return claudeFailed(
 				tool.Errorf(
 					tool.UnsupportedMedia,
-					"Pages of %s cannot be read. Convert the PDF with a command such as pdftotext.",
-					in.Path,
+					"Pages of %s cannot be read. Convert the PDF with a command such as pdftotext.", in.Path,
 				),
 			)
 		}

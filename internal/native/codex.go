@@ -212,10 +212,7 @@ func codexOutput(c *tool.Call, n tools.News, took time.Duration, maxTokens float
 	}
 	head := fmt.Sprintf(
 		"Chunk ID: %s\nWall time: %.4f seconds\n%s\nOriginal token count: %d\nOutput:\n",
-		chunkID(c, n),
-		took.Seconds(),
-		state,
-		tokens(len(n.Text)),
+		chunkID(c, n), took.Seconds(), state, tokens(len(n.Text)),
 	)
 	res := tool.Result{Output: tool.Text(n.Text), Fields: n.Fields(), Present: func(o tool.Output, l tool.Limit) (string, error) {
 		return head + codexCut(tool.String(o), l.Chars), nil

@@ -73,8 +73,7 @@ func (t *Table) New(j Job) (Job, error) {
 	if j.Next(j.Created.Location()).IsZero() {
 		return j, fmt.Errorf(
 			"the schedule %q is not due in the next %d days, after which repeated jobs expire; set once to run it at its next time",
-			j.Schedule,
-			Lifetime/(24*time.Hour),
+			j.Schedule, Lifetime/(24*time.Hour),
 		)
 	}
 	return j, nil

@@ -62,9 +62,7 @@ func (s *shell) start(ctx context.Context, c *tool.Call, in Command) (Started, e
 	if !s.makeRoom() {
 		return Started{}, tool.Errorf(
 			tool.PermissionDenied,
-			"%d background processes are already running. Stop one first; %s.",
-			maxBackground,
-			s.list(),
+			"%d background processes are already running. Stop one first; %s.", maxBackground, s.list(),
 		)
 	}
 	cmd := env.Command{

@@ -143,8 +143,7 @@ func (s *shell) stop() Op[Stop, News] {
 func showStarted(in Command, p Started) tool.Result {
 	res := tool.Success(
 		"Started in the background with id %s (pid %d). Use shell_output to read its output and shell_stop to stop it.",
-		p.ID,
-		p.PID,
+		p.ID, p.PID,
 	)
 	res.Fields = p.Fields()
 	res.Artifacts = p.Artifacts(in.Command)

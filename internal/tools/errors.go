@@ -25,8 +25,7 @@ func failed(err error, p string) *tool.Error {
 	case errors.Is(err, env.ErrOutside):
 		return tool.Errorf(
 			tool.PermissionDenied,
-			"Permission denied: %s is outside the allowed directories. Use a path inside the working directory.",
-			p,
+			"Permission denied: %s is outside the allowed directories. Use a path inside the working directory.", p,
 		)
 	case errors.Is(err, env.ErrLink):
 		return tool.Errorf(tool.PermissionDenied, "Permission denied: %s was replaced by a symbolic link meanwhile. Try again.", p)
@@ -43,8 +42,7 @@ func failed(err error, p string) *tool.Error {
 	case errors.Is(err, env.ErrTooLarge):
 		return tool.Errorf(
 			tool.TooLarge,
-			"%s is too large to read whole. Read the part you need with a command such as grep, head, tail or sed -n.",
-			p,
+			"%s is too large to read whole. Read the part you need with a command such as grep, head, tail or sed -n.", p,
 		)
 	case errors.Is(err, fs.ErrExist):
 		return tool.Errorf(tool.AlreadyExists, "%s already exists.", p)

@@ -75,18 +75,13 @@ func imagePage(c *tool.Call, p string, data []byte, kind, detail string) (Page, 
 	if !c.Vision {
 		return Page{}, tool.Errorf(
 			tool.UnsupportedMedia,
-			"%s is an image (%s), and this model cannot view images. Inspect it with a program such as file.",
-			p,
-			kind,
+			"%s is an image (%s), and this model cannot view images. Inspect it with a program such as file.", p, kind,
 		)
 	}
 	if len(data) > maxImage {
 		return Page{}, tool.Errorf(
 			tool.TooLarge,
-			"%s is an image of %d MiB; the maximum is %d MiB. Scale it down first.",
-			p,
-			len(data)>>20,
-			maxImage>>20,
+			"%s is an image of %d MiB; the maximum is %d MiB. Scale it down first.", p, len(data)>>20, maxImage>>20,
 		)
 	}
 	page := Page{Source: data, Image: &llm.Image{Media: llm.Media{MIME: kind, Data: data, Name: p}, Detail: detail}}

@@ -79,8 +79,7 @@ func (f files) planNotebook(ctx context.Context, c *tool.Call, in notebookIn) (n
 	if extension(c.Env, in.Path) != ".ipynb" {
 		return notebookChange{}, tool.Errorf(
 			tool.ValidationError,
-			"%s is not a .ipynb file. Edit other files with the tools for text.",
-			brief(in.Path),
+			"%s is not a .ipynb file. Edit other files with the tools for text.", brief(in.Path),
 		)
 	}
 	old, err := f.read(ctx, c.Env, in.Path)

@@ -87,8 +87,7 @@ func (f files) open(ctx context.Context, c *tool.Call, in Read) (Page, error) {
 		f.saw(ctx, c.Env, in.Path, data)
 		return page, tool.Errorf(
 			tool.BinaryFile,
-			"%s cannot be read: %v. Inspect it with a program such as file, xxd or strings.",
-			in.Path, err,
+			"%s cannot be read: %v. Inspect it with a program such as file, xxd or strings.", in.Path, err,
 		)
 	}
 	page.Source = data
@@ -129,10 +128,7 @@ func showPage(in Read, page Page) tool.Result {
 	case len(page.Lines) == 0:
 		res = tool.Failure(
 			tool.ValidationError,
-			"offset %d is after the end of %s, which has %s.",
-			page.First,
-			in.Path,
-			Plural(page.Total, "line"),
+			"offset %d is after the end of %s, which has %s.", page.First, in.Path, Plural(page.Total, "line"),
 		)
 	default:
 		res.Output = tool.Text(numberLines(page))

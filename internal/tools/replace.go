@@ -26,8 +26,7 @@ func (f files) replace(ctx context.Context, c *tool.Call, changes []tool.Change)
 		if !bytes.Equal(now, ch.Before) {
 			return Patched{}, tool.Errorf(
 				tool.EditConflict,
-				"%s was modified in the meantime, so nothing was written. Try again.",
-				Show(c.Env, ch.Path),
+				"%s was modified in the meantime, so nothing was written. Try again.", Show(c.Env, ch.Path),
 			)
 		}
 		known[ch.Path] = f.unread(ctx, c.Env, ch.Path, now, nil) == nil

@@ -66,8 +66,7 @@ func (f files) unread(ctx context.Context, e env.Environment, p string, content 
 	case errors.Is(err, env.ErrTooLarge):
 		return tool.Errorf(
 			tool.TooLarge,
-			"%s is too large to read, and files must be read before they are changed. Change it with a command.",
-			p,
+			"%s is too large to read, and files must be read before they are changed. Change it with a command.", p,
 		)
 	case err != nil:
 		return failed(err, p)

@@ -35,8 +35,7 @@ func (s *shell) spec() tool.Spec {
 		Description: "Execute a shell command. Standard input is empty. " +
 			fmt.Sprintf(
 				"The command is stopped after timeout_ms (default %d, at most %d). ",
-				s.config.DefaultTimeout.Milliseconds(),
-				s.config.MaxTimeout.Milliseconds(),
+				s.config.DefaultTimeout.Milliseconds(), s.config.MaxTimeout.Milliseconds(),
 			) +
 			"Each command runs in a new shell in the working directory. A background command runs until it is stopped or its " +
 			"timeout_ms has passed.",
@@ -188,8 +187,7 @@ func showRan(in Command, ran Ran) tool.Result {
 		}
 		res.Error.Message = fmt.Sprintf(
 			"[ERROR: Command timed out after %dms. Partial output is shown above.\n%s]",
-			ran.Timeout.Milliseconds(),
-			advice,
+			ran.Timeout.Milliseconds(), advice,
 		)
 	}
 	return res

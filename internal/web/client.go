@@ -152,8 +152,7 @@ func failed(err error, host string) error {
 	case errors.As(err, &refused):
 		return tool.Errorf(
 			tool.PermissionDenied,
-			"The connection to %s was refused: %v. Only public addresses are allowed.",
-			host, refused.error,
+			"The connection to %s was refused: %v. Only public addresses are allowed.", host, refused.error,
 		)
 	case errors.Is(err, context.Canceled):
 		return tool.Errorf(tool.Cancelled, "Interrupted: %v", context.Canceled)

@@ -27,8 +27,7 @@ func (c Config) text(ctx context.Context, p page) (text, media string, err error
 		if err != nil && ctx.Err() == nil {
 			err = tool.Errorf(
 				tool.UnsupportedMedia,
-				"%s cannot be shown as text: %v. Download it with a command if you need it.",
-				p.url, err,
+				"%s cannot be shown as text: %v. Download it with a command if you need it.", p.url, err,
 			)
 		}
 		return text, media, err
@@ -36,9 +35,7 @@ func (c Config) text(ctx context.Context, p page) (text, media string, err error
 	if !readable(media) || bytes.IndexByte(p.body, 0) >= 0 && !strings.Contains(header, "utf-16") {
 		return "", media, tool.Errorf(
 			tool.UnsupportedMedia,
-			"%s is %s, which cannot be shown as text. Download it with a command if you need it.",
-			p.url,
-			media,
+			"%s is %s, which cannot be shown as text. Download it with a command if you need it.", p.url, media,
 		)
 	}
 	text, err = decode(p.body, header)

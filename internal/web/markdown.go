@@ -69,8 +69,7 @@ func convert(ctx context.Context, text string, at *url.URL) (string, error) {
 	if nodes > maxNodes {
 		return "", tool.Errorf(
 			tool.TooLarge,
-			"The page has more than %d elements. Fetch a smaller page, or download it with a command.",
-			maxNodes,
+			"The page has more than %d elements. Fetch a smaller page, or download it with a command.", maxNodes,
 		)
 	}
 	title := clean(doc, 0)

@@ -114,8 +114,7 @@ func (e engine) tool(limit time.Duration) tool.Tool {
 			if q := strings.TrimSpace(in.Query); q == "" || len([]rune(q)) > maxQuery || in.Limit < 0 {
 				return tool.Failure(
 					tool.ValidationError,
-					"query must have 1 to %d characters, and limit must not be negative.",
-					maxQuery,
+					"query must have 1 to %d characters, and limit must not be negative.", maxQuery,
 				), nil
 			}
 			limited, cancel := context.WithTimeout(ctx, limit)

@@ -67,9 +67,7 @@ func (c Config) trigger(ctx context.Context, _ *tool.Call, in triggerIn) (tool.R
 	if !ok {
 		return tool.Failure(
 			tool.ValidationError,
-			"Unknown webhook %q: use %s.",
-			in.Name,
-			strings.Join(slices.Sorted(maps.Keys(c.Triggers)), ", "),
+			"Unknown webhook %q: use %s.", in.Name, strings.Join(slices.Sorted(maps.Keys(c.Triggers)), ", "),
 		), nil
 	}
 	body := []byte(in.Payload)

@@ -14,8 +14,7 @@ func CheckSettings(r *llm.Request, m llm.Model, thinks bool) error {
 	case r.ThinkingBudget != nil && m.Rules.Budget.Forbids(thinks):
 		return llm.Errorf(
 			llm.ErrConfiguration, "",
-			"%s does not accept a thinking budget; set the effort instead%s",
-			r.Model, listed(m.Efforts),
+			"%s does not accept a thinking budget; set the effort instead%s", r.Model, listed(m.Efforts),
 		)
 	case forced && m.Rules.ForcedTools.Forbids(thinks):
 		return llm.Errorf(llm.ErrConfiguration, "",

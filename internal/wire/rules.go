@@ -65,8 +65,7 @@ func CheckCacheTTL(r *llm.Request, rules llm.Rules, members ...string) error {
 	case r.NoCache:
 		return llm.Errorf(
 			llm.ErrConfiguration, "",
-			"a request without a cache cannot have the cache lifetime %q; leave one out",
-			r.CacheTTL,
+			"a request without a cache cannot have the cache lifetime %q; leave one out", r.CacheTTL,
 		)
 	case !slices.Contains(members, rules.Cache):
 		return llm.Errorf(llm.ErrConfiguration, "", "%s has no cache lifetime that can be set; leave out %q", r.Model, r.CacheTTL)

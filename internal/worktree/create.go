@@ -32,8 +32,7 @@ func (s Store) repository(ctx context.Context, from env.Environment) (r reposito
 		if why := gitrisk.Runs(ctx, from, dir); why != "" {
 			return r, fmt.Errorf(
 				"git might run programs configured in the repository of %s: %s; review the configuration and trust the project first",
-				dir,
-				why,
+				dir, why,
 			)
 		}
 	}

@@ -119,11 +119,7 @@ func (e Entry) open(c Config) (llm.Provider, error) {
 	}
 	return nil, llm.Errorf(
 		llm.ErrConfiguration,
-		"",
-		"provider %s has the unknown protocol %q; use %s",
-		e.Name,
-		e.Protocol,
-		strings.Join(Protocols(), ", "),
+		"", "provider %s has the unknown protocol %q; use %s", e.Name, e.Protocol, strings.Join(Protocols(), ", "),
 	)
 }
 

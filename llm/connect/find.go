@@ -145,10 +145,7 @@ func (t target) servers(ctx context.Context) ([]Server, error) {
 	if err != nil {
 		return nil, llm.Errorf(
 			llm.ErrConfiguration,
-			"",
-			"no model given, and %s does not list its models (%w): choose one (--model)",
-			wire.RedactURL(t.base),
-			err,
+			"", "no model given, and %s does not list its models (%w): choose one (--model)", wire.RedactURL(t.base), err,
 		)
 	}
 	if t.provider != "local" && srv.Name == "" && len(srv.Models) > 1 {
@@ -216,9 +213,7 @@ func (t target) choose(ctx context.Context, servers []Server, model string) (Ser
 	if first == nil {
 		return Server{}, llm.Model{}, llm.Errorf(
 			llm.ErrConfiguration,
-			"local",
-			"%s has no models; load one, or choose one with --model",
-			names(servers),
+			"local", "%s has no models; load one, or choose one with --model", names(servers),
 		)
 	}
 	return *first, t.unknown(first.Models[0]), nil
