@@ -7,6 +7,7 @@ import (
 
 	"github.com/reins-agent/reins/agent"
 	"github.com/reins-agent/reins/event"
+	"github.com/reins-agent/reins/internal/show"
 	"github.com/reins-agent/reins/llm"
 	"github.com/reins-agent/reins/view"
 )
@@ -28,14 +29,32 @@ func (l *held) Queue(ctx context.Context) (list []view.Queued, err error) {
 
 // Requeue implements [Handle].
 func (l *held) Requeue(_ context.Context, edits []Edit) error {
+	waiting := l.agent.Queue()
 	list := make([]agent.Requeued, len(edits))
 	for i, e := range edits {
 		list[i] = agent.Requeued{Seq: e.Seq, Now: e.Now}
 		if e.Text != "" {
-			list[i].Parts = []llm.Part{llm.Text{Text: e.Text}}
+			list[i].Parts = edited(waiting, e)
 		}
 	}
 	return known(l.agent.Requeue(list...))
+}
+
+// edited returns a waiting message's parts with another text. Images stay; the words that stand for them in the shown text
+// are not a part of it.
+func edited(waiting []agent.Queued, e Edit) (parts []llm.Part) {
+	i := slices.IndexFunc(waiting, func(q agent.Queued) bool { return q.Seq == e.Seq })
+	if i >= 0 {
+		for _, p := range slices.Backward(waiting[i].Message.Parts) {
+			if _, ok := p.(llm.Text); !ok {
+				parts = append(parts, p)
+				e.Text = strings.TrimSuffix(e.Text, "\n"+show.MessageText(llm.Message{Parts: []llm.Part{p}}))
+			}
+		}
+	}
+	parts = append(parts, llm.Text{Text: e.Text})
+	slices.Reverse(parts)
+	return parts
 }
 
 // Withdraw implements [Handle].

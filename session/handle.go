@@ -136,7 +136,7 @@ type Media struct {
 // Edit changes a waiting message.
 type Edit struct {
 	Seq  event.Seq `json:"seq"`            // of the message
-	Text string    `json:"text,omitempty"` // "" keeps the text
+	Text string    `json:"text,omitempty"` // "" keeps the text; images stay in any case
 	Now  bool      `json:"now,omitempty"`  // the model reads it with its next call, instead of after the work
 }
 

@@ -2,9 +2,12 @@
 package handletest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -342,6 +345,7 @@ func queue(t *testing.T, r *rig) {
 		t.Fatalf("the queue is %+v", list)
 	}
 	r.check(r.Withdraw(t.Context(), list[1].Seq))
+	r.editImage()
 	r.check(r.Requeue(t.Context(), []session.Edit{{Seq: list[2].Seq}, {Seq: list[0].Seq, Text: "ONE"}}))
 	list, err = r.Queue(t.Context())
 	r.check(err)
@@ -350,6 +354,26 @@ func queue(t *testing.T, r *rig) {
 	}
 	r.check(r.Answer(t.Context(), q.ID, ask.Answer{Choice: "n"}))
 	r.done()
+}
+
+// editImage edits the text of a waiting message with an image, which stays, and withdraws the message.
+func (r *rig) editImage() {
+	r.t.Helper()
+	var b bytes.Buffer
+	r.check(png.Encode(&b, image.NewGray(image.Rect(0, 0, 2, 2))))
+	r.check(r.FollowUp(r.t.Context(), session.Input{Text: "look", Media: []session.Media{{Type: "image/png", Data: b.Bytes()}}}))
+	last := func() view.Queued {
+		list, err := r.Queue(r.t.Context())
+		r.check(err)
+		return list[len(list)-1]
+	}
+	for _, text := range []string{"look here", "look here\n[image]"} { // without and with the words for the image
+		r.check(r.Requeue(r.t.Context(), []session.Edit{{Seq: last().Seq, Text: text}}))
+		if got := last().Text; got != "look here\n[image]" {
+			r.t.Errorf("the message edited to %q is %q, want its image once", text, got)
+		}
+	}
+	r.check(r.Withdraw(r.t.Context(), last().Seq))
 }
 
 func question(t *testing.T, r *rig) {

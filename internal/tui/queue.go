@@ -174,9 +174,12 @@ func (v *queueView) move(a *app, list []view.Queued, by int) {
 
 // requeue replaces a waiting message by the draft.
 func (a *app) requeue() {
-	seq := a.queueEdit.seq
+	seq, m := a.queueEdit.seq, a.edit.Message()
+	if len(m.Images) > 0 {
+		a.say("A waiting message takes no new images. Send them as a message of their own.")
+		return
+	}
 	a.queueEdit = nil
-	m := a.edit.Message()
 	a.edit.Clear()
 	list := a.queued()
 	if !slices.ContainsFunc(list, func(q view.Queued) bool { return q.Seq == seq }) {
