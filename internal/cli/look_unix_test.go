@@ -109,6 +109,7 @@ func TestReins_AKeymapFileChangesKeys(t *testing.T) {
 		}
 		return false
 	})
+	s.misses(tui.Placeholder) // the whole frame is there
 	s.press("\x1b")
 	s.sees(tui.Placeholder)
 	s.press("pi")
@@ -174,4 +175,10 @@ func TestReins_OnlyTheUserTurnsImagesOff(t *testing.T) {
 			}
 		})
 	}
+}
+
+// misses waits until the screen does not show a text.
+func (s *shownOn) misses(text string) {
+	s.t.Helper()
+	s.until("a screen without "+text, func(screen string) bool { return !strings.Contains(screen, text) })
 }
