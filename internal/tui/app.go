@@ -182,7 +182,7 @@ func (a *app) searchFiles() edit.Search {
 	l := a.live
 	return func(ctx context.Context, query string, limit int) (edit.Listed, error) {
 		if l == nil {
-			return edit.Listed{}, errors.New("there is no session")
+			return edit.Listed{}, errors.New("no session yet")
 		}
 		list, err := l.Complete(ctx, session.Completion{Text: query, Limit: limit})
 		if lacks, ok := errors.AsType[*session.PartialError](err); ok {
